@@ -1,0 +1,149 @@
+// What every program under tests/api and tests/fork shares: assertions that report and go on, skips that say why,
+// and the question "whose malloc am I running on?", because a test of the wrong allocator proves nothing.
+#ifndef TESTS_API_CHECK_H
+#define TESTS_API_CHECK_H
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int check_failures;
+
+// Writes without stdio: a report must come out even while a stream lock or the heap is what is being tested.
+__attribute__((format(printf, 1, 2), unused)) static void say(const char *fmt, ...) {
+    char line[1024];
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(line, sizeof line - 1, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        return;
+    size_t len = (size_t)n < sizeof line - 1 ? (size_t)n : sizeof line - 2;
+    line[len++] = '\n';
+    if (write(STDERR_FILENO, line, len) < 0)
+        _exit(1);
+}
+
+// Every failed check is reported; the first 20 are enough to see a pattern.
+#define CHECK(cond, ...)                                                                           \
+    do {                                                                                           \
+        if (!(cond) && ++check_failures <= 20) {                                                   \
+            say("%s:%d: failed: %s", __FILE__, __LINE__, #cond);                                   \
+            say("    " __VA_ARGS__);                                                               \
+        }                                                                                          \
+    } while (0)
+
+// For conditions without which the rest of the program makes no sense.
+#define REQUIRE(cond, ...)                                                                         \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            say("%s:%d: cannot go on: %s", __FILE__, __LINE__, #cond);                             \
+            say("    " __VA_ARGS__);                                                               \
+            _exit(1);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+#define SKIP(...)                                                                                  \
+    do {                                                                                           \
+        say("skipped: " __VA_ARGS__);                                                              \
+        _exit(77);                                                                                 \
+    } while (0)
+
+__attribute__((unused)) static int check_result(void) {
+    if (check_failures)
+        say("%d checks failed", check_failures);
+    return check_failures ? 1 : 0;
+}
+
+// With RUNG_TEST_HOST_MALLOC=1 the programs accept the system's own malloc: this is how the tests themselves are tried out.
+// Checks that only newer rules satisfy are left out then.
+__attribute__((unused)) static bool on_host_malloc(void) {
+    const char *v = getenv("RUNG_TEST_HOST_MALLOC");
+    return v && strcmp(v, "1") == 0;
+}
+
+// Does the process-wide `name` come from librung.so?
+__attribute__((unused)) static bool comes_from_rung(const char *name) {
+    Dl_info info;
+    void *f = dlsym(RTLD_DEFAULT, name);
+    return f && dladdr(f, &info) && info.dli_fname && strstr(info.dli_fname, "librung");
+}
+
+__attribute__((unused)) static void require_rung(void) {
+    if (!on_host_malloc())
+        REQUIRE(comes_from_rung("malloc"),
+                "malloc is not Rung's: run this program with LD_PRELOAD=.../librung.so");
+}
+
+// The library's own whole-heap check, where it is exported: 0 means valid.
+__attribute__((unused)) static void check_heap(const char *when) {
+    int (*heap_check)(void) = NULL;
+    void *f = dlsym(RTLD_DEFAULT, "rung_heap_check");
+    memcpy(&heap_check, &f, sizeof f);
+    if (heap_check)
+        CHECK(heap_check() == 0, "rung_heap_check() found a broken heap %s", when);
+}
+
+// Hides where a pointer came from, so that the compiler neither warns of nor optimizes away a deliberate misuse.
+__attribute__((unused)) static void *launder(void *p) {
+    __asm__ volatile("" : "+r"(p) : : "memory");
+    return p;
+}
+
+// The chunk header as DESIGN row A1 lays it out: the word before the payload is the chunk's size with three flags.
+enum { PREV_INUSE = 1, IS_MMAPPED = 2, NON_MAIN_ARENA = 4, FLAG_BITS = 7 };
+
+__attribute__((unused)) static size_t *size_field(void *mem) {
+    return (size_t *)launder(mem) - 1;
+}
+
+__attribute__((unused)) static size_t chunk_size(void *mem) {
+    return *size_field(mem) & ~(size_t)FLAG_BITS;
+}
+
+__attribute__((unused)) static bool is_mapped(void *mem) {
+    return (*size_field(mem) & IS_MMAPPED) != 0;
+}
+
+// A small generator of our own, so that a printed seed means the same everywhere.
+__attribute__((unused)) static uint32_t next_random(uint64_t *state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+__attribute__((unused)) static uint64_t seed_from_environment(uint64_t fallback) {
+    const char *v = getenv("RUNG_TEST_SEED");
+    uint64_t seed = v ? strtoull(v, NULL, 0) : fallback;
+    say("seed %llu (set RUNG_TEST_SEED to change it)", (unsigned long long)seed);
+    return seed;
+}
+
+// One line "Name:  123 kB" of /proc/self/status, read without the heap.
+__attribute__((unused)) static long status_kib(const char *name) {
+    static char text[8192];
+    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    REQUIRE(fd >= 0, "cannot open /proc/self/status: mount /proc");
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    REQUIRE(n > 0, "/proc/self/status is empty");
+    text[n] = 0;
+    for (char *line = text; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        size_t len = strlen(name);
+        if (strncmp(line, name, len) == 0 && line[len] == ':')
+            return strtol(line + len + 1, NULL, 10);
+    }
+    REQUIRE(false, "no %s in /proc/self/status", name);
+    return 0;
+}
+
+#endif
