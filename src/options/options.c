@@ -1,0 +1,137 @@
+#include "options/options.h"
+
+#include "options/threshold.h"
+#include "os/os.h"
+
+const char *const profile_name[PROFILE_COUNT] = {
+    [PROFILE_GLIBC] = "glibc",
+    [PROFILE_DEFAULT] = "default",
+};
+
+static const struct option_info table[OPTION_COUNT] = {
+#define OPTION(id, name, type, glibc, deflt, min, max, alias, param, tunable, what, why)           \
+    [OPT_##id] = {name,   TYPE_##type, {glibc, deflt}, min, max, alias, MALLOPT_##param,           \
+                  #param, tunable,     what,           why},
+#include "options/options.def"
+#undef OPTION
+};
+
+_Atomic size_t option_values[OPTION_COUNT] = {
+#define OPTION(id, name, type, glibc, ...) [OPT_##id] = glibc,
+#include "options/options.def"
+#undef OPTION
+};
+
+static _Atomic unsigned char origins[OPTION_COUNT];
+
+/* A profile's 0, "not set", may lie below what can be set from outside.  In 128 bits, where the
+   compilers do not mind a comparison that is always true. */
+#define PROFILE_VALUE_FITS(value, min, max)                                                        \
+    ((value) == 0 || ((__int128)(value) >= (min) && (__int128)(value) <= (max)))
+
+#define OPTION(id, name, type, glibc, deflt, min, max, ...)                                        \
+    _Static_assert((__int128)(min) < (max), "range of " name);                                     \
+    _Static_assert(PROFILE_VALUE_FITS(glibc, min, max), name " in profile glibc");                 \
+    _Static_assert(PROFILE_VALUE_FITS(deflt, min, max), name " in profile default");
+#include "options/options.def"
+#undef OPTION
+
+const struct option_info *option_info(enum option which) {
+    return &table[which];
+}
+
+enum option_origin option_origin(enum option which) {
+    return (enum option_origin)atomic_load_explicit(&origins[which], memory_order_relaxed);
+}
+
+static bool steers_thresholds(enum option which) {
+    return which == OPT_TRIM_THRESHOLD || which == OPT_TOP_PAD || which == OPT_MMAP_THRESHOLD ||
+           which == OPT_MMAP_MAX;
+}
+
+bool option_set(enum option which, size_t value, enum option_origin origin) {
+    if (value < table[which].min || value > table[which].max)
+        return false;
+    /* First the freeze, then the value, each visible in this order: a thread that is adapting the
+       thresholds and sees this value also sees that it must leave it alone. */
+    if (steers_thresholds(which))
+        thresholds_freeze();
+    atomic_store_explicit(&origins[which], (unsigned char)origin, memory_order_relaxed);
+    atomic_store_explicit(&option_values[which], value, memory_order_release);
+    return true;
+}
+
+void option_use_profile(enum profile profile) {
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        atomic_store_explicit(&origins[i], ORIGIN_PROFILE, memory_order_relaxed);
+        option_store((enum option)i, table[i].profile[profile]);
+    }
+    thresholds_start_over();
+}
+
+int options_mallopt(int parameter, int value) {
+    /* A negative number of bytes becomes a huge one: "never". */
+    const size_t bytes = (size_t)(long)value;
+    switch (parameter) {
+    case MALLOPT_TRIM_THRESHOLD:
+        option_set(OPT_TRIM_THRESHOLD, bytes, ORIGIN_MALLOPT);
+        break;
+    case MALLOPT_TOP_PAD:
+        option_set(OPT_TOP_PAD, bytes, ORIGIN_MALLOPT);
+        break;
+    case MALLOPT_MMAP_THRESHOLD:
+        option_set(OPT_MMAP_THRESHOLD, bytes, ORIGIN_MALLOPT);
+        break;
+    case MALLOPT_MMAP_MAX:
+        option_set(OPT_MMAP_MAX, value > 0 ? bytes : 0, ORIGIN_MALLOPT);
+        break;
+    case MALLOPT_PERTURB:
+        option_set(OPT_PERTURB, bytes & 0xff, ORIGIN_MALLOPT);
+        break;
+    case MALLOPT_ARENA_TEST:
+        if (value > 0)
+            option_set(OPT_ARENA_TEST, bytes, ORIGIN_MALLOPT);
+        break;
+    case MALLOPT_ARENA_MAX:
+        if (value > 0)
+            option_set(OPT_ARENA_MAX, bytes, ORIGIN_MALLOPT);
+        break;
+    default: /* M_MXFAST and M_CHECK_ACTION, which have no effect, and unknown ones */
+        break;
+    }
+    return 1;
+}
+
+static const char *huge_pages_missing(void) {
+    if (option(OPT_HUGETLB) == 1 && (os_facts.thp == 0 || !os_facts.thp_on_request))
+        return "the kernel offers no transparent huge pages on request "
+               "(/sys/kernel/mm/transparent_hugepage/enabled)";
+    if (option(OPT_HUGETLB) >= 2 && os_facts.hugetlb == 0)
+        return "the kernel has no MAP_HUGETLB pages (Hugepagesize in /proc/meminfo)";
+    return NULL;
+}
+
+const char *option_no_effect(enum option which) {
+    switch (which) {
+    case OPT_MXFAST:
+        return "there are no fastbins to size";
+    case OPT_CHECK:
+        return "the checks are always on and always end the process";
+    case OPT_ARENA_TEST:
+        return option(OPT_ARENA_MAX) != 0 ? "arena_max is set, which is then the cap" : NULL;
+    case OPT_TCACHE_MAX:
+    case OPT_TCACHE_UNSORTED_LIMIT:
+        return option(OPT_TCACHE_COUNT) == 0 ? "tcache_count is 0: there is no thread cache" : NULL;
+    case OPT_MMAP_THRESHOLD:
+        return option(OPT_MMAP_MAX) == 0 ? "mmap_max is 0: no chunk gets a mapping of its own"
+                                         : NULL;
+    case OPT_TRIM_THRESHOLD:
+        return option(OPT_HUGETLB) >= 2 && huge_pages_missing() == NULL
+                   ? "hugetlb keeps the main arena from using brk, so its top is never given back"
+                   : NULL;
+    case OPT_HUGETLB:
+        return huge_pages_missing();
+    default:
+        return NULL;
+    }
+}
