@@ -1,0 +1,151 @@
+"""Running the lab programs and reading what they print."""
+
+import re
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Iterator, Optional
+
+from .allocators import Allocator, clean_environment
+from .lab import Case
+
+# No lab program takes more than a few seconds; one that is still running then hangs.
+PROGRAM_TIMEOUT_SECONDS = 180
+SKIP_STATUS = 77
+
+
+class Skipped(Exception):
+    """The machine cannot run this measurement; the text says why."""
+
+
+class ProgramFailed(Exception):
+    """A lab program crashed, hung or reported an error."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One system call the tracer saw: `args` by name, `ret` as the kernel returned it."""
+
+    name: str
+    args: dict[str, int]
+    ret: int
+
+    def __str__(self) -> str:
+        if self.name == "brk":
+            return "brk(0)" if self.args["addr"] == 0 else "brk(...)"
+        sizes = ", ".join(f"{v:,}" for k, v in self.args.items() if k.endswith("len"))
+        return f"{self.name}({sizes})"
+
+
+class Measurement(dict):
+    """The key=value lines of one run; numbers are numbers, comma lists are lists.
+
+    `phases` holds the traced system calls between one mark and the next; `xml` what malloc_info wrote."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.phases: dict[str, list[Call]] = {}
+        self.xml: Optional[ElementTree.Element] = None
+
+    def __missing__(self, key: str) -> Any:
+        raise KeyError(key)
+
+    def calls(self, phase: str, *names: str) -> list[Call]:
+        return [c for c in self.phases[phase] if not names or c.name in names]
+
+    def heaps(self) -> list[ElementTree.Element]:
+        return [] if self.xml is None else self.xml.findall("heap")
+
+
+def total(element: Optional[ElementTree.Element], tag: str, kind: str, what: str = "size") -> Optional[int]:
+    """The number in <TAG type="KIND" WHAT="..."/> directly below an element of malloc_info's XML."""
+    if element is None:
+        return None
+    found = element.find(f"{tag}[@type='{kind}']")
+    return None if found is None else int(found.get(what, "0"))
+
+
+def parse_value(text: str) -> Any:
+    if re.fullmatch(r"-?\d+(,-?\d+)+", text):
+        return [int(v) for v in text.split(",")]
+    if re.fullmatch(r"-?\d+", text):
+        return int(text)
+    if re.fullmatch(r"0x[0-9a-f]+", text):
+        return int(text, 16)
+    if re.fullmatch(r"-?\d+\.\d+", text):
+        return float(text)
+    return text
+
+
+def parse_call(text: str) -> Call:
+    name, *pairs = text.split()
+    numbers = {k: int(v, 0) for k, v in (pair.split("=") for pair in pairs)}
+    return Call(name, {k: v for k, v in numbers.items() if k != "ret"}, numbers["ret"])
+
+
+def parse(output: str) -> Measurement:
+    measured = Measurement()
+    phase: Optional[list[Call]] = None
+    lines: Iterator[str] = iter(output.splitlines())
+    for line in lines:
+        key, separator, text = line.partition("=")
+        if line == "xml=begin":
+            xml = []
+            for inner in lines:
+                if inner == "xml=end":
+                    break
+                xml.append(inner)
+            try:
+                measured.xml = ElementTree.fromstring("\n".join(xml))
+            except ElementTree.ParseError as error:
+                raise ProgramFailed(f"malloc_info is not well-formed XML: {error}") from error
+        elif key == "mark":
+            phase = measured.phases.setdefault(text, [])
+        elif key == "call" and phase is not None:
+            phase.append(parse_call(text))
+        elif separator:
+            measured[key] = parse_value(text)
+    return measured
+
+
+class Bench:
+    """Where the programs are and how they are run."""
+
+    def __init__(self, bindir: Path, quick: bool = False) -> None:
+        self.bindir = bindir
+        self.quick = quick
+
+    def program(self, name: str) -> str:
+        for directory in (self.bindir, self.bindir / "labs", self.bindir.parent / "labs"):
+            if (directory / name).is_file():
+                return str(directory / name)
+        raise ProgramFailed(f"the lab program {name} is not in {self.bindir}: build the tree, or say --bindir PATH")
+
+    def command(self, case: Case, env: dict[str, str]) -> list[str]:
+        args = case.quick if self.quick and case.quick is not None else case.args
+        command = [self.program(case.program), *map(str, args)]
+        if case.traced:
+            return [self.program("trace"), *(f"{k}={v}" for k, v in env.items()), *command]
+        return command
+
+    def run(self, case: Case, allocator: Allocator) -> Measurement:
+        env = {**allocator.env, **case.env}
+        if case.tunables:
+            env["GLIBC_TUNABLES"] = ":".join(f"glibc.malloc.{k}={v}" for k, v in case.tunables.items())
+        command = self.command(case, env)
+        outer = clean_environment() if case.traced else {**clean_environment(), **env}
+        try:
+            done = subprocess.run(command, env=outer, capture_output=True, timeout=PROGRAM_TIMEOUT_SECONDS,
+                                  text=True, errors="replace", check=False)
+        except subprocess.TimeoutExpired as expired:
+            raise ProgramFailed(f"{case.program} ({case.label}) was still running after "
+                                f"{PROGRAM_TIMEOUT_SECONDS} s") from expired
+        measured = parse(done.stdout)
+        if done.returncode == SKIP_STATUS:
+            raise Skipped(measured.get("skip", "the program gave no reason"))
+        if done.returncode != 0:
+            said = measured.get("error") or done.stderr.strip() or "it printed nothing"
+            ended = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
+            raise ProgramFailed(f"{case.program} ({case.label}) ended with {ended}: {said}")
+        return measured

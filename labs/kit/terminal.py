@@ -1,0 +1,96 @@
+"""A lab's outcome as text for a terminal."""
+
+import shutil
+import textwrap
+from typing import Any, Sequence
+
+from .lab import Lab, Verdict, paragraph, value_of
+from .outcome import Outcome, Result
+from .wants import show
+
+NARROWEST_TEXT = 28
+
+
+def table(rows: Sequence[Sequence[str]], width: int) -> str:
+    """Columns as wide as they need; the first one takes what is left and wraps."""
+    others = [max(len(row[i]) for row in rows) for i in range(1, len(rows[0]))]
+    first = max(NARROWEST_TEXT, min(max(len(row[0]) for row in rows), width - sum(others) - 2 * len(others) - 2))
+    lines = []
+    for row in rows:
+        wrapped = textwrap.wrap(row[0], first, subsequent_indent="  ") or [""]
+        cells = "".join(f"  {cell:<{others[i]}}" for i, cell in enumerate(row[1:]))
+        lines.append(f"  {wrapped[0]:<{first}}{cells}".rstrip())
+        lines.extend(f"  {more}" for more in wrapped[1:])
+    return "\n".join(lines)
+
+
+def verdict_cell(result: Result, index: int) -> str:
+    judgement = result.judgements[index]
+    if judgement.value is None:
+        return judgement.verdict.value
+    return f"{show(judgement.value)}  {judgement.verdict.value}"
+
+
+def claim_rows(outcome: Outcome) -> list[list[str]]:
+    results = [r for r in outcome.results if r.judgements]
+    rows = [["claim", "wanted", *(r.allocator.name for r in results)]]
+    for i, claim in enumerate(outcome.lab.claims):
+        rows.append([claim.text, claim.reference or show(claim.wanted), *(verdict_cell(r, i) for r in results)])
+    return rows
+
+
+def figure_rows(outcome: Outcome) -> list[list[str]]:
+    results = [r for r in outcome.results if r.measured]
+    rows = [["measured", "glibc 2.43", *(r.allocator.name for r in results)]]
+    for item in outcome.lab.figures:
+        rows.append([item.text, item.reference, *(show(value_of(item, r.measured)) for r in results)])
+    return rows
+
+
+def summary(outcome: Outcome) -> str:
+    if outcome.skipped:
+        return "skipped"
+    if outcome.failed:
+        return "FAILS"
+    verdicts = [j.verdict for r in outcome.results for j in r.judgements]
+    kinds = [v for v in Verdict if v in verdicts]
+    return ", ".join(f"{verdicts.count(v)} {v.value}" for v in kinds)
+
+
+def text(outcome: Outcome) -> str:
+    width = shutil.get_terminal_size((110, 40)).columns
+    lab = outcome.lab
+    parts = [f"{lab.name}: {lab.question}", textwrap.fill(paragraph(lab.text), min(width, 100), initial_indent="  ",
+                                                           subsequent_indent="  ")]
+    if lab.figures and outcome.measured:
+        parts.append(table(figure_rows(outcome), width))
+    if any(r.judgements for r in outcome.results):
+        parts.append(table(claim_rows(outcome), width))
+    for result in outcome.results:
+        if result.skipped:
+            parts.append(f"  {result.allocator.name}: skipped: {result.skipped}")
+        if result.error:
+            parts.append(f"  {result.allocator.name}: {result.error}")
+        reasons = dict.fromkeys(j.reason for j in result.judgements if j.reason)
+        parts.extend(textwrap.fill(f"{result.allocator.name} by design: {reason}", min(width, 100),
+                                   initial_indent="  ", subsequent_indent="    ") for reason in reasons)
+    return "\n\n".join(parts) + "\n"
+
+
+def listing(labs: Sequence[Lab]) -> str:
+    return table([[lab.name, lab.question] for lab in labs], shutil.get_terminal_size((110, 40)).columns)
+
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    allocators = {}
+    for r in outcome.results:
+        allocators[r.allocator.name] = {
+            "skipped": r.skipped or None,
+            "error": r.error or None,
+            "figures": {f.text: value_of(f, r.measured) for f in outcome.lab.figures} if r.measured else {},
+            "claims": [{"claim": j.claim.text, "wanted": show(j.claim.wanted), "measured": j.value,
+                        "verdict": j.verdict.value, "reason": j.reason or None} for j in r.judgements],
+            "raw": {label: dict(values) for label, values in r.measured.items()},
+        }
+    return {"lab": outcome.lab.name, "question": outcome.lab.question, "failed": outcome.failed,
+            "allocators": allocators}
