@@ -23,6 +23,7 @@ _Atomic size_t option_values[OPTION_COUNT] = {
 };
 
 static _Atomic unsigned char origins[OPTION_COUNT];
+static enum profile in_use = PROFILE_GLIBC; /* written at start-up only */
 
 /* A profile's 0, "not set", may lie below what can be set from outside.  In 128 bits, where the
    compilers do not mind a comparison that is always true. */
@@ -66,7 +67,12 @@ void option_use_profile(enum profile profile) {
         atomic_store_explicit(&origins[i], ORIGIN_PROFILE, memory_order_relaxed);
         option_store((enum option)i, table[i].profile[profile]);
     }
+    in_use = profile;
     thresholds_start_over();
+}
+
+enum profile option_profile(void) {
+    return in_use;
 }
 
 int options_mallopt(int parameter, int value) {

@@ -85,6 +85,9 @@ enum option_origin option_origin(enum option which);
 /* Starts over: every option has the profile's value, and the thresholds adapt. */
 void option_use_profile(enum profile profile);
 
+/* The one it started from. */
+enum profile option_profile(void);
+
 /* mallopt, as glibc 2.43 has it: 1 in all cases, for an unknown parameter too. */
 int options_mallopt(int parameter, int value);
 

@@ -48,9 +48,7 @@ void thresholds_learn(size_t freed_csz) {
 }
 
 void thresholds_for_huge_pages(size_t page) {
-    if (option(OPT_HUGETLB) < 2)
-        return;
-    if (option_origin(OPT_MMAP_THRESHOLD) == ORIGIN_PROFILE)
+    /* Whoever has set the threshold, it is frozen already. */
+    if (option(OPT_HUGETLB) >= 2 && option_origin(OPT_MMAP_THRESHOLD) == ORIGIN_PROFILE)
         option_set(OPT_MMAP_THRESHOLD, page, ORIGIN_HUGETLB);
-    thresholds_freeze();
 }
