@@ -116,4 +116,40 @@ empty_subheap = Lab(
     calls for 80 MB. And one object in a cache is enough to keep all of it.""",
 )
 
-LABS = (free_alone, trim_and_fragments, empty_subheap)
+WAYS = {"munmap": "munmap", "brk": "lowering the break", "dontneed": "madvise(MADV_DONTNEED)",
+        "free": "madvise(MADV_FREE)", "remap": "mapping it anew with PROT_NONE"}
+WAYS_KIB = 65536
+
+
+def dropped(what: str, kib: dict[str, int]) -> list[Claim]:
+    text = {"rss": "KiB that stop being resident at once", "vsz": "KiB that leave the virtual size"}[what]
+    return [Claim(f"{WAYS[way]}: {text}", lambda m, w=way: m["run"][f"{w}.{what}_dropped_kib"],
+                  About(expected, plus_minus=512)) for way, expected in kib.items()]
+
+
+ways_of_giving_back = Lab(
+    name="ways-of-giving-back",
+    question="What does it mean to give memory back?",
+    text="""64 MiB are written and given back in each of the five ways an allocator can use; then every page is touched
+    again. This is the kernel's part: no allocator is involved.""",
+    depends_on_allocator=False,
+    cases=[Case("run", "ways")],
+    figures=[Figure(f"{WAYS[way]}: ns for the next touch of a page", lambda m, w=way: m["run"][f"{w}.touch_ns"])
+             for way in ("dontneed", "free")],
+    claims=[
+        *dropped("rss", {"munmap": WAYS_KIB, "brk": WAYS_KIB, "dontneed": WAYS_KIB, "free": 0, "remap": WAYS_KIB}),
+        *dropped("vsz", {"munmap": WAYS_KIB, "brk": WAYS_KIB, "dontneed": 0, "free": 0, "remap": 0}),
+        *(Claim(f"{WAYS[way]}: the next touch finds", lambda m, w=way: m["run"][f"{w}.reads"], found)
+          for way, found in (("munmap", "SIGSEGV"), ("brk", "SIGSEGV"), ("dontneed", "zero"),
+                             ("free", "old contents"), ("remap", "SIGSEGV"))),
+        Claim("after MADV_DONTNEED every page faults again (faults in 100 pages)",
+              lambda m: m["run"]["dontneed.faults_per_100_pages"], About(100, plus_minus=2)),
+        Claim("after MADV_FREE no page does, unless the kernel took it meanwhile",
+              lambda m: m["run"]["free.faults_per_100_pages"], About(0, plus_minus=2)),
+    ],
+    reading="""Only the first two give addresses back, and only memory at an edge can go that way. MADV_DONTNEED keeps
+    the addresses, so an allocator can use it in the middle of a heap; each page then costs a fault and a cleared page
+    again. After MADV_FREE the memory still counts as resident until the kernel wants it: a monitor sees no change.""",
+)
+
+LABS = (free_alone, trim_and_fragments, ways_of_giving_back, empty_subheap)

@@ -41,7 +41,7 @@ class Claim:
     wanted: Any
     older: Any = None  # what a glibc before 2.43 answers instead
     by_design: Mapping[str, str] = field(default_factory=dict)  # a profile of Rung: why it answers differently
-    reference: str = ""  # what glibc 2.43 gave, when `wanted` does not say it
+    reference: str = ""  # what glibc 2.43 gave, where `wanted` leaves room
 
 
 @dataclass(frozen=True)

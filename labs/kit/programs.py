@@ -1,5 +1,6 @@
 """Running the lab programs and reading what they print."""
 
+import itertools
 import re
 import subprocess
 import xml.etree.ElementTree as ElementTree
@@ -41,27 +42,23 @@ class Call:
 class Measurement(dict):
     """The key=value lines of one run; numbers are numbers, comma lists are lists.
 
-    `phases` holds the traced system calls between one mark and the next; `xml` what malloc_info wrote."""
+    `phases` holds the traced system calls between one mark and the next; `xml` what malloc_info wrote, by the name
+    the program gave it."""
 
     def __init__(self) -> None:
         super().__init__()
         self.phases: dict[str, list[Call]] = {}
-        self.xml: Optional[ElementTree.Element] = None
-
-    def __missing__(self, key: str) -> Any:
-        raise KeyError(key)
+        self.xml: dict[str, ElementTree.Element] = {}
 
     def calls(self, phase: str, *names: str) -> list[Call]:
         return [c for c in self.phases[phase] if not names or c.name in names]
 
-    def heaps(self) -> list[ElementTree.Element]:
-        return [] if self.xml is None else self.xml.findall("heap")
+    def heaps(self, name: str = "info") -> list[ElementTree.Element]:
+        return self.xml[name].findall("heap")
 
 
-def total(element: Optional[ElementTree.Element], tag: str, kind: str, what: str = "size") -> Optional[int]:
-    """The number in <TAG type="KIND" WHAT="..."/> directly below an element of malloc_info's XML."""
-    if element is None:
-        return None
+def total(element: ElementTree.Element, tag: str, kind: str, what: str = "size") -> Optional[int]:
+    """The number in <TAG type="KIND" WHAT="..."/> directly below an element of malloc_info's XML, None without one."""
     found = element.find(f"{tag}[@type='{kind}']")
     return None if found is None else int(found.get(what, "0"))
 
@@ -84,22 +81,22 @@ def parse_call(text: str) -> Call:
     return Call(name, {k: v for k, v in numbers.items() if k != "ret"}, numbers["ret"])
 
 
+def parse_xml(lines: Iterator[str], end: str) -> ElementTree.Element:
+    """What malloc_info wrote, up to the line that ends it."""
+    try:
+        return ElementTree.fromstring("\n".join(itertools.takewhile(lambda line: line != end, lines)))
+    except ElementTree.ParseError as error:
+        raise ProgramFailed(f"malloc_info is not well-formed XML: {error}") from error
+
+
 def parse(output: str) -> Measurement:
     measured = Measurement()
     phase: Optional[list[Call]] = None
     lines: Iterator[str] = iter(output.splitlines())
     for line in lines:
         key, separator, text = line.partition("=")
-        if line == "xml=begin":
-            xml = []
-            for inner in lines:
-                if inner == "xml=end":
-                    break
-                xml.append(inner)
-            try:
-                measured.xml = ElementTree.fromstring("\n".join(xml))
-            except ElementTree.ParseError as error:
-                raise ProgramFailed(f"malloc_info is not well-formed XML: {error}") from error
+        if key.startswith("xml.") and text == "begin":
+            measured.xml[key.removeprefix("xml.")] = parse_xml(lines, f"{key}=end")
         elif key == "mark":
             phase = measured.phases.setdefault(text, [])
         elif key == "call" and phase is not None:

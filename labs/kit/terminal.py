@@ -4,7 +4,7 @@ import shutil
 import textwrap
 from typing import Any, Sequence
 
-from .lab import Lab, Verdict, paragraph, value_of
+from .lab import Claim, Lab, Verdict, paragraph, value_of
 from .outcome import Outcome, Result
 from .wants import show
 
@@ -31,11 +31,15 @@ def verdict_cell(result: Result, index: int) -> str:
     return f"{show(judgement.value)}  {judgement.verdict.value}"
 
 
+def wanted_cell(claim: Claim) -> str:
+    return show(claim.wanted) + (f" ({claim.reference})" if claim.reference else "")
+
+
 def claim_rows(outcome: Outcome) -> list[list[str]]:
     results = [r for r in outcome.results if r.judgements]
     rows = [["claim", "wanted", *(r.allocator.name for r in results)]]
     for i, claim in enumerate(outcome.lab.claims):
-        rows.append([claim.text, claim.reference or show(claim.wanted), *(verdict_cell(r, i) for r in results)])
+        rows.append([claim.text, wanted_cell(claim), *(verdict_cell(r, i) for r in results)])
     return rows
 
 

@@ -95,3 +95,14 @@ def show(value: Any) -> str:
 def runs(texts: list[str]) -> list[tuple[str, int]]:
     """Equal neighbours counted together."""
     return [(text, len(list(group))) for text, group in itertools.groupby(texts)]
+
+
+def shortened(numbers: list[int]) -> str:
+    """A list of whole numbers as runs: 15..0 16..39."""
+    runs, start = [], 0
+    for i in range(1, len(numbers) + 1):
+        step = numbers[start + 1] - numbers[start] if start + 1 < len(numbers) else 0
+        if i == len(numbers) or numbers[i] - numbers[i - 1] != step or abs(step) != 1:
+            runs.append(str(numbers[start]) if i - 1 == start else f"{numbers[start]}..{numbers[i - 1]}")
+            start = i
+    return " ".join(runs)

@@ -33,7 +33,7 @@ int main(int argc, char **argv) {
     say("subheaps=%zu", count);
     say_list("subheap_kib", kib, count);
     say_memory("all");
-    say_malloc_info();
+    say_malloc_info("info");
     crowd_meet();
     crowd_join();
     return 0;

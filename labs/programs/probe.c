@@ -46,13 +46,13 @@ void say_list(const char *key, const long *values, size_t count) {
     put("\n", 1);
 }
 
-void say_malloc_info(void) {
+void say_malloc_info(const char *name) {
     static char buffer[8192];
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
-    say("xml=begin");
+    say("xml.%s=begin", name);
     malloc_info(0, stdout);
     fflush(stdout);
-    say("xml=end");
+    say("xml.%s=end", name);
 }
 
 void skip(const char *reason) {

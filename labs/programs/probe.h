@@ -20,8 +20,8 @@
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Write "key=v0,v1,...". */
 void say_list(const char *key, const long *values, size_t count);
-/* Write what malloc_info says, between the lines xml=begin and xml=end. */
-void say_malloc_info(void);
+/* Write what malloc_info says, between the lines xml.NAME=begin and xml.NAME=end. */
+void say_malloc_info(const char *name);
 /* "skip=REASON" and exit status 77: the machine cannot run this measurement. */
 _Noreturn void skip(const char *reason);
 /* "error=REASON" and exit status 2: the program itself failed, nothing was measured. */
