@@ -1,5 +1,6 @@
 #include "options/options.h"
 
+#include "base/bits.h"
 #include "options/threshold.h"
 #include "os/os.h"
 
@@ -108,13 +109,26 @@ int options_mallopt(int parameter, int value) {
     return 1;
 }
 
-static const char *huge_pages_missing(void) {
-    if (option(OPT_HUGETLB) == 1 && (os_facts.thp == 0 || !os_facts.thp_on_request))
-        return "the kernel offers no transparent huge pages on request "
+size_t option_huge_page(void) {
+    const size_t wish = option(OPT_HUGETLB);
+    const size_t page = wish == 2 ? os_facts.hugetlb : wish;
+    return wish >= 2 && is_pow2(page) && page >= os_facts.page ? page : 0;
+}
+
+static const char *no_huge_pages(void) {
+    const size_t wish = option(OPT_HUGETLB);
+    if (wish == 1 && (os_facts.thp == 0 || !os_facts.thp_on_request))
+        return "the kernel gives no transparent huge pages on request "
                "(/sys/kernel/mm/transparent_hugepage/enabled)";
-    if (option(OPT_HUGETLB) >= 2 && os_facts.hugetlb == 0)
+    if (wish == 2 && option_huge_page() == 0)
         return "the kernel has no MAP_HUGETLB pages (Hugepagesize in /proc/meminfo)";
+    if (wish > 2 && option_huge_page() == 0)
+        return "no page has that size";
     return NULL;
+}
+
+static const char *no_thread_cache(void) {
+    return option(OPT_PERTURB) != 0 ? "perturb is set, and threads then get no cache" : NULL;
 }
 
 const char *option_no_effect(enum option which) {
@@ -124,19 +138,18 @@ const char *option_no_effect(enum option which) {
     case OPT_CHECK:
         return "the checks are always on and always end the process";
     case OPT_ARENA_TEST:
-        return option(OPT_ARENA_MAX) != 0 ? "arena_max is set, which is then the cap" : NULL;
+        return option(OPT_ARENA_MAX) != 0 ? "arena_max is set, and is the cap then" : NULL;
+    case OPT_TCACHE_COUNT:
+        return no_thread_cache();
     case OPT_TCACHE_MAX:
     case OPT_TCACHE_UNSORTED_LIMIT:
-        return option(OPT_TCACHE_COUNT) == 0 ? "tcache_count is 0: there is no thread cache" : NULL;
+        return option(OPT_TCACHE_COUNT) == 0 ? "tcache_count is 0: threads get no cache"
+                                             : no_thread_cache();
     case OPT_MMAP_THRESHOLD:
         return option(OPT_MMAP_MAX) == 0 ? "mmap_max is 0: no chunk gets a mapping of its own"
                                          : NULL;
-    case OPT_TRIM_THRESHOLD:
-        return option(OPT_HUGETLB) >= 2 && huge_pages_missing() == NULL
-                   ? "hugetlb keeps the main arena from using brk, so its top is never given back"
-                   : NULL;
     case OPT_HUGETLB:
-        return huge_pages_missing();
+        return no_huge_pages();
     default:
         return NULL;
     }

@@ -93,6 +93,10 @@ int options_mallopt(int parameter, int value);
 
 const struct option_info *option_info(enum option which);
 
+/* The size of the MAP_HUGETLB pages that option hugetlb asks for; 0 when it asks for none, or for a
+   size that no page can have.  Needs os_facts. */
+size_t option_huge_page(void);
+
 /* Why the option, as things stand in this process, changes nothing whatever its value; NULL when
    it is effective.  Needs os_facts, with those about huge pages when hugetlb is set. */
 const char *option_no_effect(enum option which);

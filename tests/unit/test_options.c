@@ -255,6 +255,13 @@ static void test_no_effect(void **state) {
     assert_non_null(option_no_effect(OPT_TCACHE_UNSORTED_LIMIT));
     assert_null(option_no_effect(OPT_TCACHE_COUNT));
 
+    option_set(OPT_TCACHE_COUNT, 16, ORIGIN_TUNABLES);
+    option_set(OPT_PERTURB, 1, ORIGIN_ALIAS);
+    assert_non_null(option_no_effect(OPT_TCACHE_COUNT));
+    assert_non_null(option_no_effect(OPT_TCACHE_MAX));
+    assert_non_null(option_no_effect(OPT_TCACHE_UNSORTED_LIMIT));
+    assert_null(option_no_effect(OPT_PERTURB));
+
     option_set(OPT_MMAP_MAX, 0, ORIGIN_ALIAS);
     assert_non_null(option_no_effect(OPT_MMAP_THRESHOLD));
     assert_null(option_no_effect(OPT_MMAP_MAX));
@@ -266,22 +273,33 @@ static void test_no_effect_of_huge_pages(void **state) {
     const struct {
         size_t hugetlb, thp;
         bool on_request;
-        size_t page;
+        size_t default_page;
         bool effect;
+        size_t page;
     } cases[] = {
-        {1, 2097152, true, 0, true},  {1, 2097152, false, 0, false}, {1, 0, true, 2097152, false},
-        {2, 0, false, 2097152, true}, {2, 2097152, true, 0, false},  {2097152, 0, false, 0, false},
+        {0, 0, false, 0, true, 0},
+        {1, 2097152, true, 0, true, 0},
+        {1, 2097152, false, 0, false, 0},
+        {1, 0, true, 2097152, false, 0},
+        {2, 0, false, 2097152, true, 2097152},
+        {2, 2097152, true, 0, false, 0},
+        {3, 2097152, true, 2097152, false, 0},
+        {2048, 2097152, true, 2097152, false, 0},
+        {4194304, 0, false, 2097152, true, 4194304},
+        {4194305, 0, false, 2097152, false, 0},
+        {SIZE_MAX, 0, false, 2097152, false, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        os_facts.page = 4096;
         os_facts.thp = cases[i].thp;
         os_facts.thp_on_request = cases[i].on_request;
-        os_facts.hugetlb = cases[i].page;
+        os_facts.hugetlb = cases[i].default_page;
         option_set(OPT_HUGETLB, cases[i].hugetlb, ORIGIN_TUNABLES);
         const bool effect = option_no_effect(OPT_HUGETLB) == NULL;
-        const bool trims = option_no_effect(OPT_TRIM_THRESHOLD) == NULL;
+        const size_t page = option_huge_page();
         os_facts = kept;
         assert_int_equal(effect, cases[i].effect);
-        assert_int_equal(trims, cases[i].hugetlb < 2 || !cases[i].effect);
+        assert_int_equal(page, cases[i].page);
     }
 }
 
