@@ -20,6 +20,10 @@ def panel(axes, title, values, colours, text):
     axes.tick_params(labelsize=8)
 
 
+def mib(value):
+    return f"{value:.0f} MiB" if value >= 1000 else f"{value:.3g} MiB"
+
+
 def draw(rows, path):
     colours = [COLOURS[r["kind"]] for r in rows]
     figure, (time, live, kept) = plt.subplots(
@@ -27,9 +31,8 @@ def draw(rows, path):
     )
     time.set_yticks(range(len(rows)), [r["name"] for r in rows])
     time.invert_yaxis()
-    in_mib = "{:.3g} MiB".format
     panel(time, "time per step", [r["ns_per_step"] for r in rows], colours, "{:.0f} ns".format)
-    panel(live, "anonymous RSS, blocks live", [r["rss_live_kib"] / 1024 for r in rows], colours, in_mib)
-    panel(kept, "anonymous RSS, all freed", [r["rss_kept_kib"] / 1024 for r in rows], colours, in_mib)
+    panel(live, "anonymous RSS, blocks live", [r["rss_live_kib"] / 1024 for r in rows], colours, mib)
+    panel(kept, "anonymous RSS, all freed", [r["rss_kept_kib"] / 1024 for r in rows], colours, mib)
     figure.supxlabel("logarithmic scales; shorter is better", fontsize=8)
     figure.savefig(path, metadata={"Date": None})
