@@ -46,6 +46,7 @@ static inline void run_child(const struct child_job *job, struct outcome *o) {
         close(err[0]);
         close(out[1]);
         close(err[1]);
+        check_failures = 0;
         alarm(30);
         if (job->argv) {
             execve(job->argv[0], job->argv, job->envp);
