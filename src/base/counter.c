@@ -1,0 +1,3 @@
+#include "base/counter.h"
+
+_Atomic size_t counters[COUNTER_COUNT];

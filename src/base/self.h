@@ -1,0 +1,32 @@
+/* What the allocator keeps for the calling thread: all of it, in one 64-byte block. */
+#ifndef RUNG_BASE_SELF_H
+#define RUNG_BASE_SELF_H
+
+#include <stdint.h>
+
+#include "base/compiler.h"
+
+struct tcache;
+struct arena;
+
+/* Where a thread stands with the allocator (see life/thread.c). */
+enum thread_stage {
+    THREAD_NEW = 0,    /* never came past the hot path */
+    THREAD_KNOWN,      /* its exit will be noticed */
+    THREAD_GONE,       /* torn down; later calls are served without a cache and without binding */
+};
+
+struct self {
+    struct tcache *tcache; /* never NULL: a live cache, or one of the two empty ones */
+    struct arena *arena;   /* the arena it is bound to; NULL before the first slow malloc */
+    uint32_t held;         /* debug: bit r is set while a lock of rank r is held */
+    uint8_t stage;         /* enum thread_stage */
+    uint8_t exit_rounds;   /* how often the exit hook has put itself off */
+};
+
+/* Lives in cache/tcache.c, whose empty cache it starts out pointing at. */
+extern __thread struct self self TLS_INITIAL_EXEC;
+
+_Static_assert(sizeof(struct self) <= 64, "static TLS: see TLS_INITIAL_EXEC");
+
+#endif
