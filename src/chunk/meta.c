@@ -1,0 +1,83 @@
+#include "chunk/meta.h"
+
+#include <string.h>
+
+#include "base/bits.h"
+#include "base/counter.h"
+#include "guard/assert.h"
+#include "os/os.h"
+
+enum {
+    CACHE_LINE = 64,
+    BUILT_IN = 16 * 1024,  /* bytes that are part of the library: some twenty thread caches */
+    GROWTH = 64 * 1024,    /* bytes mapped at a time afterwards */
+    SIZE_CLASSES = 128,    /* multiples of CACHE_LINE that are kept for reuse */
+};
+
+/* A block that was given back, in the list of its size. */
+struct spare {
+    struct spare *next;
+};
+
+struct lock meta_lock = LOCK_INIT(RANK_META);
+
+/* All guarded by meta_lock.  Page-aligned, so that a user's data never shares a page with it. */
+static _Alignas(4096) char built_in[BUILT_IN];
+static char *fresh = built_in;                 /* never used: zero */
+static char *fresh_end = built_in + BUILT_IN;
+static struct spare *spares[SIZE_CLASSES];
+
+static size_t round_size(size_t size) {
+    return align_up(size, CACHE_LINE);
+}
+
+static void *take_spare(size_t size) {
+    size_t class = size / CACHE_LINE;
+    if (class >= SIZE_CLASSES || spares[class] == NULL)
+        return NULL;
+    struct spare *s = spares[class];
+    spares[class] = s->next;
+    memset(s, 0, size);
+    return s;
+}
+
+static void *take_fresh(size_t size) {
+    if ((size_t)(fresh_end - fresh) < size) {
+        size_t len = align_up(size_max(size, GROWTH), os_facts.page);
+        char *more = os_map(len, 0);
+        if (more == NULL)
+            return NULL;
+        counter_add(COUNT_META_MAPPED, len);
+        fresh = more; /* what was left of the old block is less than one structure */
+        fresh_end = more + len;
+    }
+    void *p = fresh;
+    fresh += size;
+    return p;
+}
+
+void *meta_alloc(size_t size) {
+    size = round_size(size);
+    if (!lock_take(&meta_lock))
+        return NULL;
+    void *p = take_spare(size);
+    if (p == NULL)
+        p = take_fresh(size);
+    lock_release(&meta_lock);
+    if (p != NULL)
+        counter_add(COUNT_META_BYTES, size);
+    return p;
+}
+
+void meta_free(void *p, size_t size) {
+    size = round_size(size);
+    size_t class = size / CACHE_LINE;
+    assert_argument(class < SIZE_CLASSES);
+    if (!lock_take(&meta_lock))
+        return;
+    struct spare *s = p;
+    s->next = spares[class];
+    spares[class] = s;
+    lock_release(&meta_lock);
+    counter_sub(COUNT_META_BYTES, size);
+}
