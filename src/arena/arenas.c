@@ -1,0 +1,203 @@
+#include "arena/arenas.h"
+
+#include "arena/heap.h"
+#include "arena/top.h"
+#include "base/counter.h"
+#include "chunk/meta.h"
+#include "guard/assert.h"
+#include "options/options.h"
+#include "os/os.h"
+
+struct arena main_arena = {
+    .lock = LOCK_INIT(RANK_ARENA),
+    .main = true,
+    .contiguous = true,
+    .next = &main_arena,
+};
+
+struct lock arenas_lock = LOCK_INIT(RANK_ARENAS);
+
+/* Guarded by arenas_lock. */
+static unsigned arena_count = 1;
+static struct arena *parked_first; /* the one parked last: its memory is the warmest */
+
+/* Where the next sharing thread looks first.  Raced on deliberately: a wrong value costs a slightly
+   worse choice. */
+static struct arena *_Atomic rotation = &main_arena;
+
+void arenas_init(void) {
+    bins_init(&main_arena.bins);
+    counter_add(COUNT_ARENAS, 1);
+    atomic_store_explicit(&main_arena.threads, 1, memory_order_relaxed);
+    self.arena = &main_arena;
+}
+
+/* ---- the list; its lock held ---- */
+
+static void park(struct arena *a) {
+    a->parked = true;
+    a->next_parked = parked_first;
+    parked_first = a;
+}
+
+static struct arena *unpark(void) {
+    struct arena *a = parked_first;
+    if (a != NULL) {
+        parked_first = a->next_parked;
+        a->parked = false;
+    }
+    return a;
+}
+
+/* Row C2: how many arenas there may be, the main one included. */
+static unsigned arena_cap(void) {
+    size_t max = option(OPT_ARENA_MAX);
+    if (max != 0)
+        return max < UINT32_MAX ? (unsigned)max : UINT32_MAX;
+    return arena_count <= option(OPT_ARENA_TEST) ? UINT32_MAX : 8 * os_facts.cpus;
+}
+
+static struct arena *create(void) {
+    struct arena *a = meta_alloc(sizeof *a);
+    if (a == NULL)
+        return NULL;
+    struct heap *h = heap_create(a, FIRST_HEAP_LEAD, MIN_CHUNK, option(OPT_TOP_PAD));
+    if (h == NULL) /* the pad may be too much for what is left */
+        h = heap_create(a, FIRST_HEAP_LEAD, MIN_CHUNK, 0);
+    if (h == NULL) {
+        meta_free(a, sizeof *a);
+        return NULL;
+    }
+    a->lock = (struct lock)LOCK_INIT(RANK_ARENA);
+    bins_init(&a->bins);
+    arena_grew(a, h->size);
+    struct chunk *first = heap_first_chunk(h);
+    top_set(a, first, (size_t)((char *)h + h->size - (char *)first));
+    a->dirty_end = (char *)first + HEADER;
+    a->number = arena_count++;
+    counter_add(COUNT_ARENAS, 1);
+    atomic_store_explicit(&a->next, arena_next(&main_arena), memory_order_relaxed);
+    atomic_store_explicit(&main_arena.next, a, memory_order_release);
+    return a;
+}
+
+static void bind(struct arena *a) {
+    atomic_fetch_add_explicit(&a->threads, 1, memory_order_relaxed);
+    self.arena = a;
+}
+
+void arenas_park_left(void) {
+    struct arena *a = &main_arena;
+    do {
+        if (!a->parked && !a->abandoned &&
+            atomic_load_explicit(&a->threads, memory_order_relaxed) == 0)
+            park(a);
+        a = arena_next(a);
+    } while (a != &main_arena);
+}
+
+void arenas_forget_threads(void) {
+    struct arena *a = &main_arena;
+    if (self.arena != NULL && self.arena->abandoned)
+        self.arena = NULL;
+    parked_first = NULL;
+    do {
+        a->parked = false;
+        atomic_store_explicit(&a->threads, a == self.arena, memory_order_relaxed);
+        a = arena_next(a);
+    } while (a != &main_arena);
+    arenas_park_left();
+}
+
+/* ---- binding ---- */
+
+/* At the cap: the first arena in rotation whose lock is free, else the next in rotation, for whose
+   lock we wait.  Entered; NULL when that lock is not to be had. */
+static struct arena *enter_shared(const struct arena *avoid) {
+    struct arena *start = atomic_load_explicit(&rotation, memory_order_relaxed);
+    struct arena *a = start;
+    do {
+        if (a != avoid && lock_try(&a->lock))
+            goto entered;
+        a = arena_next(a);
+    } while (a != start);
+    if (a == avoid)
+        a = arena_next(a);
+    if (!lock_take(&a->lock))
+        return NULL;
+entered:
+    if (atomic_load_explicit(&a->inbox, memory_order_relaxed) != NULL)
+        arena_empty_inbox(a);
+    atomic_store_explicit(&rotation, arena_next(a), memory_order_relaxed);
+    return a;
+}
+
+/* Binds the calling thread to a parked or a new arena; false: it has to share. */
+static bool bind_alone(void) {
+    if (!lock_take(&arenas_lock))
+        return false;
+    struct arena *a = unpark();
+    if (a == NULL && arena_count < arena_cap())
+        a = create();
+    if (a != NULL)
+        bind(a);
+    lock_release(&arenas_lock);
+    return a != NULL;
+}
+
+struct arena *arena_enter_own(void) {
+    if (self.arena == NULL && self.stage == THREAD_GONE)
+        return enter_shared(NULL); /* its exit has been noticed already: it must not be counted */
+    if (self.arena == NULL && !bind_alone()) {
+        struct arena *a = enter_shared(NULL);
+        if (a != NULL)
+            bind(a); /* should it be parked at this moment, one more thread will inherit it */
+        return a;
+    }
+    return arena_enter(self.arena) ? self.arena : NULL;
+}
+
+struct arena *arena_enter_other(struct arena *failed) {
+    arena_leave(failed);
+    if (failed != &main_arena)
+        return arena_enter(&main_arena) ? &main_arena : NULL;
+    struct arena *a = NULL;
+    if (lock_take(&arenas_lock)) {
+        /* Not bound: the thread stays where it is and comes back here if it has to. */
+        if (arena_next(&main_arena) == &main_arena && arena_count < arena_cap())
+            a = create();
+        if (a != NULL)
+            park(a);
+        lock_release(&arenas_lock);
+    }
+    if (a == NULL)
+        a = enter_shared(&main_arena);
+    else if (!arena_enter(a))
+        a = NULL;
+    if (a == &main_arena) {
+        arena_leave(a);
+        a = NULL;
+    }
+    return a;
+}
+
+void arena_unbind(void) {
+    struct arena *a = self.arena;
+    if (a == NULL)
+        return;
+    self.arena = NULL;
+    if (atomic_fetch_sub_explicit(&a->threads, 1, memory_order_relaxed) != 1)
+        return;
+    /* When the list's lock is not to be had, a fork is under way and arenas_park_left() follows. */
+    if (lock_take(&arenas_lock)) {
+        if (!a->parked && atomic_load_explicit(&a->threads, memory_order_relaxed) == 0)
+            park(a);
+        lock_release(&arenas_lock);
+    }
+}
+
+struct arena *arena_of_chunk(const struct chunk *c) {
+    if (!is_secondary(c))
+        return &main_arena;
+    return heap_known(c) ? heap_of(c)->arena : NULL;
+}

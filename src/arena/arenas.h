@@ -1,0 +1,45 @@
+/* All arenas, and which thread works with which (rows C1-C5). */
+#ifndef RUNG_ARENA_ARENAS_H
+#define RUNG_ARENA_ARENAS_H
+
+#include "arena/arena.h"
+
+/* The lock of the list: bindings, parking, creation.  Rank ARENAS. */
+extern struct lock arenas_lock;
+
+/* Makes the main arena usable and binds the calling thread, the process's first, to it.  Called once,
+   at start-up. */
+void arenas_init(void);
+
+/* The calling thread's arena, entered.  The first call binds the thread: to a parked arena, to a new
+   one below the cap, to the first idle one in rotation, or to the next in rotation after a wait.
+   NULL: no arena's lock is to be had; the caller goes without. */
+struct arena *arena_enter_own(void);
+
+/* After a failure in `failed`, which is entered and will be left: another arena, entered, or NULL.
+   Row C5: the limits on the break, on a window and on mappings are not the same. */
+struct arena *arena_enter_other(struct arena *failed);
+
+/* The calling thread is gone: the last one out parks its arena whole (row C4). */
+void arena_unbind(void);
+
+/* The arena that c, a chunk that is not mapped, lies in.  NULL: c's flag names a window that is not
+   ours. */
+struct arena *arena_of_chunk(const struct chunk *c);
+
+/* The next in the ring that starts and ends with &main_arena. */
+static inline struct arena *arena_next(const struct arena *a) {
+    return atomic_load_explicit(&a->next, memory_order_acquire);
+}
+
+/* ---- for life/fork.c ---- */
+
+/* In the parent and in the child after a fork: parks the arenas that threads left while the list's
+   lock was not to be had.  Lock of the list held. */
+void arenas_park_left(void);
+
+/* In the child: only the calling thread exists.  Its arena stays bound, the others are parked, in
+   ring order.  Lock of the list held. */
+void arenas_forget_threads(void);
+
+#endif

@@ -1,0 +1,79 @@
+#include "arena/release.h"
+
+#include "arena/heap.h"
+#include "arena/top.h"
+#include "guard/assert.h"
+#include "options/options.h"
+
+/* Whether memory of this arena ends in front of `next`.  Not to be told for a main arena that lives
+   in several pieces. */
+static bool is_outside(const struct arena *a, const struct chunk *c, const struct chunk *next) {
+    if (!a->main)
+        return (size_t)((char *)next - (char *)heap_of(c)) >= heap_of(c)->size;
+    return a->contiguous && (char *)next >= (char *)a->top + top_size(a);
+}
+
+/* What can be told from the chunk and its successor without a walk (row E5). */
+static void check_release(const struct arena *a, const struct chunk *c, size_t csz) {
+    const struct chunk *next = chunk_at(c, csz);
+    void *mem = mem_of_chunk(c);
+    if (UNLIKELY(c == a->top))
+        die(MSG_FREE_TOP, mem, chunk_head(c));
+    if (UNLIKELY(is_outside(a, c, next)))
+        die(MSG_FREE_OUT, mem, chunk_head(c));
+    if (UNLIKELY(!prev_inuse(next)))
+        die(MSG_FREE_PREV, mem, chunk_head(c));
+    if (UNLIKELY(chunk_head(next) <= HEADER || chunk_size(next) >= a->system))
+        die(MSG_FREE_NEXT_SIZE, mem, chunk_head(next));
+}
+
+size_t arena_make_free(struct arena *a, struct chunk *c, size_t csz, struct chunk *next) {
+    if (next == a->top) {
+        csz += chunk_size(next);
+        top_set(a, c, csz);
+        return csz;
+    }
+    if (!chunk_inuse(next)) {
+        csz += chunk_size(next);
+        bins_remove(&a->bins, next);
+    } else {
+        clear_prev_inuse(next);
+    }
+    chunk_set_head(c, csz | PREV_INUSE);
+    set_foot(c, csz);
+    /* Small chunks skip the unsorted list: there is nothing to gain from a second look at them,
+       and they would make the scan long. */
+    if (is_small(csz))
+        bins_add_small(&a->bins, c, csz);
+    else
+        bins_add_unsorted(&a->bins, c, MSG_FREE_UNSORTED);
+    return csz;
+}
+
+size_t arena_join(struct arena *a, struct chunk *c, size_t csz) {
+    assert_argument(lock_is_mine(&a->lock));
+    check_release(a, c, csz);
+    struct chunk *next = chunk_at(c, csz);
+    if (!prev_inuse(c)) {
+        size_t before = foot_of_prev(c);
+        struct chunk *prev = (struct chunk *)((char *)c - before);
+        if (UNLIKELY(chunk_size(prev) != before))
+            die(MSG_PREV_SIZE_FREE, mem_of_chunk(c), chunk_head(prev));
+        bins_remove(&a->bins, prev);
+        c = prev;
+        csz += before;
+    }
+    return arena_make_free(a, c, csz, next);
+}
+
+void arena_maybe_trim(struct arena *a, size_t csz) {
+    if (csz < TRIM_ATTEMPT)
+        return;
+    /* A secondary arena always tries, since an empty window can go whatever top's size. */
+    if (!a->main || top_size(a) >= option(OPT_TRIM_THRESHOLD))
+        top_trim(a, option(OPT_TOP_PAD));
+}
+
+void arena_free(struct arena *a, struct chunk *c, size_t csz) {
+    arena_maybe_trim(a, arena_join(a, c, csz));
+}
