@@ -1,0 +1,192 @@
+#include "cache/tcache.h"
+
+#include "arena/arenas.h"
+#include "arena/release.h"
+#include "base/counter.h"
+#include "cache/hand_back.h"
+#include "chunk/meta.h"
+#include "options/options.h"
+#include "os/os.h"
+
+/* Never written to, but not const: a write would be a bug that a fault should show. */
+struct tcache tcache_inactive;
+struct tcache tcache_disabled;
+
+uintptr_t tcache_key;
+
+__thread struct self self TLS_INITIAL_EXEC = {.tcache = &tcache_inactive};
+
+/* ---- start and end ---- */
+
+/* Row B3.  A key that also turns up in users' data would make innocent frees walk the lists: it
+   must be no small or nearly-negative number, and neither mostly zeros nor mostly ones. */
+static bool is_good_key(uintptr_t key) {
+    int ones = __builtin_popcountl(key);
+    return key > 0x1000000 && key < UINTPTR_MAX - 0x1000000 && ones >= 16 && ones <= 48;
+}
+
+void tcache_init(void) {
+    uintptr_t key = 0;
+    if (!os_random(&key, sizeof key))
+        key = 0;
+    /* Without entropy, or for a bad draw: stir in where the loader put us and what time it is. */
+    uintptr_t stir = (uintptr_t)&tcache_key ^ os_clock_us() << 20 ^ (uintptr_t)__builtin_frame_address(0);
+    while (!is_good_key(key)) {
+        stir = stir * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX generator */
+        key ^= stir ^ stir >> 29;
+    }
+    tcache_key = key;
+}
+
+void tcache_start(void) {
+    if (!tcache_is_inactive(self.tcache))
+        return;
+    self.tcache = &tcache_disabled;
+    size_t count = option(OPT_TCACHE_COUNT);
+    if (count == 0 || option(OPT_PERTURB) != 0)
+        return;
+    struct tcache *t = meta_alloc(sizeof *t);
+    if (t == NULL)
+        return;
+    size_t last = tcache_bin(chunk_size_of_request(option(OPT_TCACHE_MAX)));
+    for (size_t bin = 0; bin <= last && bin < TCACHE_BINS; bin++)
+        t->room[bin] = (uint16_t)count;
+    counter_add(COUNT_TCACHES, 1);
+    self.tcache = t;
+}
+
+/* Takes the whole of a bin apart; at the thread's end only. */
+static void drain(struct tcache *t, size_t bin) {
+    for (struct cached *e = t->head[bin]; e != NULL;) {
+        if (UNLIKELY(!ptr_is_aligned(e, ALIGNMENT)))
+            die(MSG_SHUTDOWN_TCACHE, e, 0);
+        struct cached *next = unmask_next(e);
+        e->key = 0;
+        hand_back(chunk_of_mem(e));
+        e = next;
+    }
+    t->head[bin] = NULL;
+}
+
+void tcache_stop(void) {
+    struct tcache *t = self.tcache;
+    self.tcache = &tcache_disabled;
+    if (t == &tcache_inactive || t == &tcache_disabled)
+        return;
+    for (size_t bin = 0; bin < TCACHE_BINS; bin++)
+        drain(t, bin);
+    counter_sub(COUNT_TCACHES, 1);
+    meta_free(t, sizeof *t);
+}
+
+/* ---- large bins ---- */
+
+size_t tcache_bin(size_t csz) {
+    if (csz > chunk_size_of_request(option(OPT_TCACHE_MAX)))
+        return TCACHE_BINS;
+    if (csz <= TCACHE_SMALL_MAX)
+        return tcache_bin_of_head(csz);
+    /* 1056..2047 -> 64, then one bin a power of two, up to 4 MiB and a header. */
+    size_t bin = TCACHE_SMALL_BINS + log2_floor(csz) - log2_floor(TCACHE_SMALL_MAX);
+    return size_min(bin, TCACHE_BINS - 1);
+}
+
+static struct cached *next_checked(const struct cached *e, enum message unaligned) {
+    struct cached *next = unmask_next(e);
+    if (UNLIKELY(!ptr_is_aligned(next, ALIGNMENT)))
+        die(unaligned, e, e->masked_next);
+    return next;
+}
+
+static size_t size_of(const struct cached *e) {
+    return chunk_size(chunk_of_mem(e));
+}
+
+/* The object after which one of csz bytes belongs, or NULL: it belongs in front. */
+static struct cached *find_place(struct tcache *t, size_t bin, size_t csz) {
+    struct cached *before = NULL;
+    for (struct cached *e = t->head[bin]; e != NULL && size_of(e) < csz;
+         e = next_checked(e, MSG_MALLOC_TCACHE_ALIGN))
+        before = e;
+    return before;
+}
+
+void *tcache_pop_large(struct tcache *t, size_t bin, size_t csz) {
+    struct cached *before = find_place(t, bin, csz);
+    struct cached *e =
+        before == NULL ? t->head[bin] : next_checked(before, MSG_MALLOC_TCACHE_ALIGN);
+    if (e == NULL)
+        return NULL;
+    if (before == NULL)
+        return tcache_pop(t, bin);
+    mask_next(before, next_checked(e, MSG_MALLOC_TCACHE_ALIGN));
+    t->room[bin]++;
+    e->key = 0;
+    return e;
+}
+
+void tcache_push_large(struct tcache *t, size_t bin, void *mem) {
+    struct cached *e = mem;
+    struct cached *before = find_place(t, bin, size_of(e));
+    if (before == NULL) {
+        tcache_push(t, bin, mem);
+        return;
+    }
+    e->key = tcache_key;
+    mask_next(e, next_checked(before, MSG_MALLOC_TCACHE_ALIGN));
+    mask_next(before, e);
+    t->room[bin]--;
+}
+
+/* ---- the rest ---- */
+
+void *tcache_pop_aligned(struct tcache *t, size_t csz, size_t align) {
+    size_t bin = tcache_bin_of_head(csz);
+    if (bin >= TCACHE_SMALL_BINS || t->head[bin] == NULL || !ptr_is_aligned(t->head[bin], align))
+        return NULL;
+    return tcache_pop(t, bin);
+}
+
+void tcache_accept(struct tcache *t, size_t bin, struct batch *b) {
+    /* The batch is newest first, as the bin shall be: the newest is handed out next. */
+    struct cached *below = t->head[bin];
+    struct cached *above = NULL;
+    for (struct chunk *c = b->last; c != NULL;) {
+        struct chunk *older = c->link.next != NULL ? chunk_of_link(c->link.next) : NULL;
+        struct cached *e = mem_of_chunk(c);
+        e->key = tcache_key;
+        if (above != NULL)
+            mask_next(above, e);
+        else
+            t->head[bin] = e;
+        mask_next(e, below);
+        above = e;
+        t->room[bin]--;
+        c = older;
+    }
+    b->last = NULL;
+}
+
+COLD void tcache_check_double_free(struct tcache *t, void *mem) {
+    struct cached *wanted = mem;
+    for (size_t bin = 0; bin < TCACHE_BINS; bin++) {
+        size_t seen = 0;
+        for (struct cached *e = t->head[bin]; e != NULL; e = unmask_next(e)) {
+            if (seen++ >= option(OPT_TCACHE_COUNT))
+                die(MSG_FREE_TCACHE_COUNT, mem, chunk_head(chunk_of_mem(mem)));
+            if (!ptr_is_aligned(e, ALIGNMENT))
+                die(MSG_FREE_TCACHE_ALIGN, mem, (uintptr_t)e);
+            if (e == wanted)
+                die(MSG_FREE_TCACHE_DOUBLE, mem, chunk_head(chunk_of_mem(mem)));
+        }
+    }
+    wanted->key = 0;
+}
+
+size_t tcache_bytes(const struct tcache *t) {
+    size_t bytes = 0;
+    for (size_t bin = 0; bin < TCACHE_BINS; bin++)
+        for (const struct cached *e = t->head[bin]; e != NULL; e = unmask_next(e))
+            bytes += size_of(e);
+    return bytes;
+}
