@@ -1,0 +1,42 @@
+#include "reclaim/trim.h"
+
+#include "arena/arenas.h"
+#include "arena/top.h"
+#include "guard/assert.h"
+#include "os/os.h"
+
+/* The pages that lie wholly within a free chunk's unused part: behind its links, and up to its
+   boundary tag, which is its successor's first word. */
+static bool purge_chunk(struct chunk *c) {
+    char *from = ptr_align_up((char *)c + sizeof *c, os_facts.page);
+    char *to = ptr_align_down(chunk_next(c), os_facts.page);
+    return from < to && os_purge(from, (size_t)(to - from));
+}
+
+static bool purge_bin(struct link *head) {
+    bool gave = false;
+    for (struct link *l = head->prev; l != head; l = l->prev)
+        gave |= purge_chunk(chunk_of_link(l));
+    return gave;
+}
+
+bool trim_arena(struct arena *a, size_t pad) {
+    assert_argument(lock_is_mine(&a->lock));
+    bool gave = purge_bin(unsorted(&a->bins));
+    for (unsigned i = bin_of_size(os_facts.page); i < BIN_COUNT; i++)
+        gave |= purge_bin(bin_head(&a->bins, i));
+    return top_trim(a, pad) || gave;
+}
+
+bool trim_everything(size_t pad) {
+    bool gave = false;
+    struct arena *a = &main_arena;
+    do {
+        if (arena_enter(a)) {
+            gave |= trim_arena(a, pad);
+            arena_leave(a);
+        }
+        a = arena_next(a);
+    } while (a != &main_arena);
+    return gave;
+}
