@@ -1,0 +1,12 @@
+/* Threads come and go (rows B2, B7, C4). */
+#ifndef RUNG_LIFE_THREAD_H
+#define RUNG_LIFE_THREAD_H
+
+/* Asks libc to tell us of thread exits and forks; once, whoever calls first. */
+void thread_hooks_init(void);
+
+/* Off the hot path, before a thread gets a cache or an arena: makes sure that its exit will be
+   noticed.  May call malloc (again from the start). */
+void thread_begin(void);
+
+#endif
