@@ -1,0 +1,20 @@
+/* Printers: a snapshot in, text out.  They hold no lock and allocate nothing. */
+#ifndef RUNG_REPORT_PRINT_H
+#define RUNG_REPORT_PRINT_H
+
+#include "base/fmt.h"
+#include "report/snapshot.h"
+
+/* Enough for any one call below. */
+#define PRINT_MAX 16384
+
+/* malloc_info's XML (row E4), in three parts: the opening, a <heap> for each arena, the totals. */
+void xml_open(struct text *t);
+void xml_arena(struct text *t, const struct arena_snapshot *s);
+void xml_close(struct text *t, const struct totals *sum);
+
+/* malloc_stats: an arena, and the totals. */
+void stats_arena(struct text *t, const struct arena_snapshot *s);
+void stats_close(struct text *t, const struct totals *sum);
+
+#endif
