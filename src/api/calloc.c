@@ -1,0 +1,38 @@
+#include <errno.h>
+#include <string.h>
+
+#include "api/ladder.h"
+#include "api/names.h"
+#include "cache/tcache.h"
+
+/* Clears what may have been written to since the kernel zeroed it. */
+static SLOW void *calloc_slow(size_t req) {
+    char *zero_from;
+    struct chunk *c = climb(req, &zero_from);
+    if (c == NULL)
+        return NULL;
+    char *mem = mem_of_chunk(c);
+    char *end = mem + usable_of_chunk_size(chunk_size(c));
+    if (zero_from < end)
+        end = zero_from;
+    if (end > mem)
+        memset(mem, 0, (size_t)(end - mem));
+    return mem;
+}
+
+EXPORT void *NAME(calloc)(size_t n, size_t size) {
+    size_t req;
+    if (UNLIKELY(__builtin_mul_overflow(n, size, &req))) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    struct tcache *t = self.tcache;
+    size_t bin = tcache_bin_of_request(req);
+    if (LIKELY(bin < TCACHE_SMALL_BINS && t->head[bin] != NULL)) {
+        size_t csz = (bin + MIN_CHUNK / ALIGNMENT) * ALIGNMENT;
+        return memset(tcache_pop(t, bin), 0, usable_of_chunk_size(csz));
+    }
+    return calloc_slow(req);
+}
+
+ALIAS(__libc_calloc, calloc);

@@ -1,0 +1,18 @@
+/* The rungs below the hot path, composed.  Every allocating function of the interface that misses
+   the cache comes through here. */
+#ifndef RUNG_API_LADDER_H
+#define RUNG_API_LADDER_H
+
+#include "chunk/chunk.h"
+
+/* A chunk in use for req bytes; from `*zero_from` on (at most to the payload's end) it is known to
+   hold zeros.  NULL, errno ENOMEM: req is absurd or there is no memory. */
+struct chunk *climb(size_t req, char **zero_from);
+
+/* The same with the payload aligned to `align`, a power of two of at least MIN_CHUNK. */
+struct chunk *climb_aligned(size_t align, size_t req);
+
+/* free, for a pointer that is not NULL.  errno survives. */
+void descend(void *mem);
+
+#endif

@@ -1,0 +1,59 @@
+/* How the exported functions are called.
+ *
+ * The ordinary build defines malloc, free, ... themselves.  The prefixed one defines rung_malloc,
+ * rung_free, ...: for tests and sanitizers, and for programs that want both allocators side by
+ * side. */
+#ifndef RUNG_API_NAMES_H
+#define RUNG_API_NAMES_H
+
+#include "base/compiler.h"
+
+#ifdef RUNG_PREFIXED
+#define NAME(f) rung_##f
+#else
+#define NAME(f) f
+#endif
+
+/* gcc warns when a second name lacks what the first one's prototype promises. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define COPIED_FROM(f) , copy(f)
+#else
+#define COPIED_FROM(f)
+#endif
+
+/* A second name for a function of this file; only the ordinary build has them. */
+#ifdef RUNG_PREFIXED
+#define ALIAS(second, f)
+#else
+#define ALIAS(second, f)                                                                           \
+    extern EXPORT __typeof__(f) second __attribute__((alias(#f) COPIED_FROM(f)))
+#endif
+
+/* The prototypes, as libc's headers have them, for those that this libc's headers may lack and for
+   the prefixed names. */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void *NAME(malloc)(size_t req);
+void NAME(free)(void *mem);
+void *NAME(calloc)(size_t n, size_t size);
+void *NAME(realloc)(void *mem, size_t req);
+void *NAME(reallocarray)(void *mem, size_t n, size_t size);
+void *NAME(memalign)(size_t align, size_t req);
+void *NAME(aligned_alloc)(size_t align, size_t req);
+int NAME(posix_memalign)(void **mem, size_t align, size_t req);
+void *NAME(valloc)(size_t req);
+void *NAME(pvalloc)(size_t req);
+void NAME(free_sized)(void *mem, size_t req);
+void NAME(free_aligned_sized)(void *mem, size_t align, size_t req);
+size_t NAME(memalignment)(const void *mem);
+size_t NAME(malloc_usable_size)(void *mem);
+int NAME(mallopt)(int parameter, int value);
+struct mallinfo NAME(mallinfo)(void);
+struct mallinfo2 NAME(mallinfo2)(void);
+void NAME(malloc_stats)(void);
+int NAME(malloc_info)(int options, FILE *out);
+int NAME(malloc_trim)(size_t pad);
+
+#endif

@@ -1,0 +1,79 @@
+#include <errno.h>
+#include <string.h>
+
+#include "api/names.h"
+#include "arena/arenas.h"
+#include "arena/mapped.h"
+#include "arena/resize.h"
+#include "guard/fatal.h"
+#include "life/start.h"
+
+/* Another block, the contents carried along; the old one is freed unless there is no other. */
+static void *move(void *mem, size_t req) {
+    void *moved = NAME(malloc)(req);
+    if (moved == NULL)
+        return NULL;
+    size_t usable = usable_of_chunk_size(chunk_size(chunk_of_mem(mem)));
+    memcpy(moved, mem, size_min(usable, req));
+    NAME(free)(mem);
+    return moved;
+}
+
+static void *resize_mapped(struct chunk *c, size_t req, size_t csz) {
+    if (UNLIKELY(!mapped_plausible(c)))
+        die(MSG_MREMAP, mem_of_chunk(c), chunk_head(c));
+    struct chunk *resized = mapped_resize(c, csz);
+    if (resized != NULL)
+        return mem_of_chunk(resized);
+    if (csz <= chunk_size(c)) /* it could not be shrunk: it still holds what is asked for */
+        return mem_of_chunk(c);
+    return move(mem_of_chunk(c), req);
+}
+
+static void *resize(struct chunk *c, size_t req, size_t csz) {
+    struct arena *a = arena_of_chunk(c);
+    if (UNLIKELY(a == NULL))
+        die(MSG_REALLOC_POINTER, mem_of_chunk(c), chunk_head(c));
+    bool fits = csz <= chunk_size(c);
+    if (arena_enter(a)) {
+        fits = arena_resize(a, c, csz);
+        arena_leave(a);
+    } /* otherwise a shrinking block just stays as large as it is */
+    return fits ? mem_of_chunk(c) : move(mem_of_chunk(c), req);
+}
+
+EXPORT void *NAME(realloc)(void *mem, size_t req) {
+    if (mem == NULL)
+        return NAME(malloc)(req);
+    if (req == 0) {
+        NAME(free)(mem);
+        return NULL;
+    }
+    struct chunk *c = chunk_of_mem(mem);
+    size_t have = chunk_size(c);
+    /* Nothing would change: the same chunk size, or a remainder that could be no chunk. */
+    size_t usable = usable_of_chunk_size(have);
+    if (req <= usable && usable - req < ALIGNMENT && ptr_is_aligned(mem, ALIGNMENT))
+        return mem;
+    if (UNLIKELY((uintptr_t)c > (uintptr_t)0 - have || !ptr_is_aligned(mem, ALIGNMENT)))
+        die(MSG_REALLOC_POINTER, mem, chunk_head(c));
+    if (UNLIKELY(req > REQUEST_MAX - HEADER)) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    start();
+    size_t csz = chunk_size_of_request(req);
+    return is_mapped(c) ? resize_mapped(c, req, csz) : resize(c, req, csz);
+}
+
+EXPORT void *NAME(reallocarray)(void *mem, size_t n, size_t size) {
+    size_t req;
+    if (UNLIKELY(__builtin_mul_overflow(n, size, &req))) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    return NAME(realloc)(mem, req);
+}
+
+ALIAS(__libc_realloc, realloc);
+ALIAS(__libc_reallocarray, reallocarray);
