@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Optional, Sequence
 
 from experiments import LABS
-from kit import terminal
+from kit import draw, terminal
 from kit.allocators import Allocator, UnknownAllocator, named
 from kit.lab import Lab
 from kit.outcome import Outcome, machine, machine_line, run_lab
@@ -32,6 +32,7 @@ def parse_arguments(argv: Optional[Sequence[str]]) -> argparse.Namespace:
                              "(default: rung)")
     parser.add_argument("--quick", action="store_true", help="fewer operations where a lab has many")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE as well")
+    parser.add_argument("--pictures", type=Path, metavar="DIR", help="draw the labs that have a picture (SVG)")
     parser.add_argument("--names", action="store_true", dest="only_names", help="print the labs' names, one a line")
     parser.add_argument("--librung", type=Path, metavar="FILE", help="the librung.so to run under")
     parser.add_argument("--bindir", type=Path, metavar="DIR", help="where the lab programs were built")
@@ -41,6 +42,10 @@ def parse_arguments(argv: Optional[Sequence[str]]) -> argparse.Namespace:
 def build_directory() -> Optional[Path]:
     candidates = (HERE.parent / directory for directory in BUILD_DIRECTORIES)
     return next((d for d in candidates if (d / "labs").is_dir()), None)
+
+
+def built(build: Optional[Path], name: str) -> Optional[Path]:
+    return build / name if build is not None and (build / name).exists() else None
 
 
 def chosen_labs(arguments: argparse.Namespace) -> list[Lab]:
@@ -72,6 +77,9 @@ def report(arguments: argparse.Namespace, outcomes: Sequence[Outcome]) -> None:
     if arguments.json is not None:
         document = {"machine": machine(), "labs": [terminal.as_json(outcome) for outcome in outcomes]}
         arguments.json.write_text(json.dumps(document, indent=1) + "\n")
+    if arguments.pictures is not None:
+        for path in draw.draw_all(outcomes, arguments.pictures):
+            print(f"  {path}")
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
@@ -83,18 +91,20 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         print(terminal.listing(LABS))
         return 0
     build = build_directory()
-    librung = arguments.librung or (build / "librung.so" if build is not None else None)
-    bindir = arguments.bindir or (build / "labs" if build is not None else None)
+    librung = arguments.librung or built(build, "librung.so")
+    bindir = arguments.bindir or built(build, "labs")
     try:
         if bindir is None:
             raise UnknownAllocator("the lab programs were not found: build the tree (cmake --preset release && cmake "
                                    "--build build/release) or name their directory with --bindir DIR")
+        if arguments.pictures is not None:
+            draw.check()
         labs = chosen_labs(arguments)
         allocators = chosen_allocators(arguments, librung)
-    except UnknownAllocator as error:
+    except (UnknownAllocator, draw.CannotDraw) as error:
         print(f"rung lab: {error}", file=sys.stderr)
         return 2
-    outcomes = run_all(labs, allocators, Bench(bindir, arguments.quick))
+    outcomes = run_all(labs, allocators, Bench(bindir, librung, arguments.quick, arguments.pictures is not None))
     report(arguments, outcomes)
     if len(outcomes) > 1:
         print(terminal.table([[o.lab.name, terminal.summary(o)] for o in outcomes], 110))

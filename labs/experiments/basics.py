@@ -3,7 +3,8 @@
 from kit.lab import Case, Claim, Figure, Lab
 from kit.programs import Measurement
 from kit.wants import About, AtLeast, AtMost, Between
-from kit.wants import About
+
+from . import drawings
 
 HEAP_REQUESTS = {0: (32, 24), 1: (32, 24), 24: (32, 24), 25: (48, 40), 41: (64, 56), 1000: (1008, 1000),
                  1032: (1040, 1032), 1033: (1056, 1048), 4096: (4112, 4104), 131000: (131008, 131000)}
@@ -82,6 +83,7 @@ address_space = Lab(
     question="Where in a process is the memory that malloc returns?",
     text="""One address of each region of a process: the program's code, initialised data, zeroed data, a block from
     malloc(16), the break, a function of the C library, a variable on the stack.""",
+    picture=drawings.address_map,
     cases=[Case("run", "layout")],
     figures=[
         *(Figure(region, lambda m, r=region: f"{m['run'][r]:#x}") for region in REGIONS),
@@ -131,6 +133,7 @@ demand_paging = Lab(
     text="""The break is moved up by 1 GiB, and one byte of every page is written; the page faults are counted and the
     sizes read after each quarter. Huge pages are switched off for the process.""",
     depends_on_allocator=False,
+    picture=drawings.growth_by_touch,
     cases=[Case("run", "demand", args=[1024], quick=[256])],
     figures=[
         Figure("page faults so far, by quarters", lambda m: [quarter(m["run"], i, "faults") for i in range(5)],

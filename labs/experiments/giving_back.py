@@ -4,6 +4,8 @@ from kit.lab import Case, Claim, Figure, Lab
 from kit.programs import Call, Measurement
 from kit.wants import About, AtLeast, AtMost
 
+from . import drawings
+
 BLOCKS_KIB = 20000 * 4112 // 1024
 
 
@@ -17,6 +19,7 @@ free_alone = Lab(
     question="Does free give memory back to the kernel?",
     text="""20,000 blocks of 4096 bytes are written and all freed; then the same again, but the topmost block stays.
     No block is small enough for the thread's cache. Resident memory after each step, in KiB.""",
+    picture=drawings.resident_over_time,
     cases=[Case("run", "give_back")],
     figures=[Figure(text, lambda m, s=step: m["run"][f"{s}.rss"], reference) for text, step, reference in (
         ("at the start", "start", "1,216"), ("20,000 blocks written", "filled", "82,012"),
@@ -49,6 +52,7 @@ trim_and_fragments = Lab(
     question="How much of a heap full of holes can malloc_trim give back?",
     text="""20,000 blocks of 4096 bytes are written, and every k-th of them stays; one more live block lies on top.
     Resident memory above the start, in KiB, when the others are freed and after malloc_trim(0).""",
+    picture=drawings.fragments,
     cases=[Case(f"every {k}", "keep_every", args=[k]) for k in KEEP],
     figures=[Figure(f"every {k}-th kept: live, after free, after trim",
                     lambda m, k=k: [m[f"every {k}"]["live_kib"], grown(m[f"every {k}"], "freed"),
@@ -81,6 +85,7 @@ empty_subheap = Lab(
     text="""One thread fills two sub-heaps with 40,000 blocks of 2,000 bytes and frees them, the last first. Then
     the same with one object of 1,000 bytes allocated after them and freed before them: it goes to the thread's cache,
     where it counts as in use, and it lies at the top.""",
+    picture=drawings.subheap_life,
     cases=[Case("all freed", "subheap", traced=True), Case("one cached", "subheap", args=["cached"], traced=True)],
     figures=[
         Figure("resident KiB: full, freed", lambda m: [m["all freed"][f"{s}.rss"] for s in ("grown", "shrunk")],

@@ -5,6 +5,8 @@ from kit.lab import Case, Claim, Figure, Lab, Measured
 from kit.programs import Bench, Measurement, total
 from kit.wants import About, AtLeast, AtMost, shortened
 
+from . import drawings
+
 DEPTHS = {"default": {}, "7": {"tcache_count": 7}, "0": {"tcache_count": 0}, "32": {"tcache_count": 32}}
 
 
@@ -24,6 +26,7 @@ tcache_depth = Lab(
     text="""40 objects of 64 bytes are allocated, freed in the same order and allocated again. The cache is a stack,
     the arena's bins are not: what was cached comes back in reverse, the rest in order. A live object behind them
     keeps them apart from the top.""",
+    picture=drawings.lifo_orders,
     cases=[Case(label, "lifo", tunables=tunables) for label, tunables in DEPTHS.items()],
     figures=[Figure(f"order with tcache_count {label}", lambda m, k=label: shortened(m[k]["order"]), reference)
              for label, reference in (("default", "15..0 16..39"), ("7", "6..0 7..39"), ("0", "0..39"),
@@ -75,6 +78,7 @@ tcache_and_locks = Lab(
     text="""Eight threads free and allocate 64 bytes two million times each, on a ring of eight pointers: with the
     cache and without it, in eight arenas and in one. The fastest of three rounds counts. Rung counts how often an
     arena's lock is taken; times depend on the machine, these counts do not.""",
+    picture=drawings.four_configurations,
     cases=[Case(label, "ring", args=RING, quick=QUICK_RING, tunables=tunables)
            for label, tunables in CONFIGURATIONS.items()],
     measure=fastest_of_rounds,

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Mapping, Optional
 
-KERNEL_NAME = "this kernel"
-
 
 class UnknownAllocator(Exception):
     pass
@@ -21,7 +19,7 @@ class Allocator:
     env: Mapping[str, str] = field(default_factory=dict)
 
 
-NO_ALLOCATOR = Allocator(KERNEL_NAME, "none")
+NO_ALLOCATOR = Allocator("this machine", "none")
 
 
 def host_glibc() -> Allocator:

@@ -54,6 +54,7 @@ class Lab:
     claims: Sequence[Claim] = ()
     reading: str = ""  # what to take from it
     picture: Optional[Callable[..., None]] = None  # draws onto a matplotlib figure, given {allocator: measured}
+    drawn: Optional[Callable[[Measured], Optional[str]]] = None  # or a picture that was drawn while measuring, as SVG
     depends_on_allocator: bool = True  # otherwise it is about the kernel, or brings its own allocator
     measure: Optional[Callable[..., Measured]] = None  # instead of running the cases one by one
     sources: Sequence[str] = ()  # more files a reader may want, relative to the repository
@@ -85,8 +86,8 @@ def value_of(item: Any, measured: Measured) -> Any:
     """The value of a claim or figure, None where the allocator has nothing to measure."""
     try:
         return item.of(measured)
-    except (KeyError, IndexError, ZeroDivisionError):
-        return None
+    except (LookupError, TypeError, ValueError, ZeroDivisionError):
+        return None  # a key, an arena or a list the allocator did not give
 
 
 def judge(claim: Claim, allocator: Any, measured: Measured) -> Judgement:

@@ -43,12 +43,13 @@ class Measurement(dict):
     """The key=value lines of one run; numbers are numbers, comma lists are lists.
 
     `phases` holds the traced system calls between one mark and the next; `xml` what malloc_info wrote, by the name
-    the program gave it."""
+    the program gave it; `svg` a picture that the measurement itself drew."""
 
     def __init__(self) -> None:
         super().__init__()
         self.phases: dict[str, list[Call]] = {}
         self.xml: dict[str, ElementTree.Element] = {}
+        self.svg: Optional[str] = None
 
     def calls(self, phase: str, *names: str) -> list[Call]:
         return [c for c in self.phases[phase] if not names or c.name in names]
@@ -109,9 +110,24 @@ def parse(output: str) -> Measurement:
 class Bench:
     """Where the programs are and how they are run."""
 
-    def __init__(self, bindir: Path, quick: bool = False) -> None:
+    def __init__(self, bindir: Path, librung: Optional[Path] = None, quick: bool = False,
+                 pictures: bool = False) -> None:
         self.bindir = bindir
+        self.librung = librung
         self.quick = quick
+        self.pictures = pictures
+
+    @property
+    def build(self) -> Path:
+        """The build directory the programs are in."""
+        return next((d for d in (self.bindir, *self.bindir.resolve().parents) if (d / "toys").is_dir()),
+                    self.bindir.parent)
+
+    def toy(self, name: str) -> str:
+        path = self.build / "toys" / name
+        if not path.is_file():
+            raise ProgramFailed(f"{path} does not exist: build the tree, toys included, or say --bindir BUILD/labs")
+        return str(path)
 
     def program(self, name: str) -> str:
         for directory in (self.bindir, self.bindir / "labs", self.bindir.parent / "labs"):

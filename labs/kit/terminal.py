@@ -1,5 +1,6 @@
 """A lab's outcome as text for a terminal."""
 
+import itertools
 import shutil
 import textwrap
 from typing import Any, Sequence
@@ -9,18 +10,20 @@ from .outcome import Outcome, Result
 from .wants import show
 
 NARROWEST_TEXT = 28
+WIDEST_CELL = 44
+REFERENCE = "glibc 2.43"
 
 
 def table(rows: Sequence[Sequence[str]], width: int) -> str:
-    """Columns as wide as they need; the first one takes what is left and wraps."""
-    others = [max(len(row[i]) for row in rows) for i in range(1, len(rows[0]))]
+    """Columns as wide as they need, up to a limit; the first one takes what is left. Longer cells wrap."""
+    others = [min(WIDEST_CELL, max(len(row[i]) for row in rows)) for i in range(1, len(rows[0]))]
     first = max(NARROWEST_TEXT, min(max(len(row[0]) for row in rows), width - sum(others) - 2 * len(others) - 2))
     lines = []
     for row in rows:
-        wrapped = textwrap.wrap(row[0], first, subsequent_indent="  ") or [""]
-        cells = "".join(f"  {cell:<{others[i]}}" for i, cell in enumerate(row[1:]))
-        lines.append(f"  {wrapped[0]:<{first}}{cells}".rstrip())
-        lines.extend(f"  {more}" for more in wrapped[1:])
+        cells = [textwrap.wrap(row[0], first, subsequent_indent="  ")]
+        cells += [textwrap.wrap(cell, widest) for cell, widest in zip(row[1:], others)]
+        for line in itertools.zip_longest(*cells, fillvalue=""):
+            lines.append("".join(f"  {text:<{wide}}" for text, wide in zip(line, (first, *others))).rstrip())
     return "\n".join(lines)
 
 
@@ -45,10 +48,10 @@ def claim_rows(outcome: Outcome) -> list[list[str]]:
 
 def figure_rows(outcome: Outcome) -> list[list[str]]:
     results = [r for r in outcome.results if r.measured]
-    rows = [["measured", "glibc 2.43", *(r.allocator.name for r in results)]]
+    rows = [["measured", REFERENCE, *(r.allocator.name for r in results)]]
     for item in outcome.lab.figures:
         rows.append([item.text, item.reference, *(show(value_of(item, r.measured)) for r in results)])
-    return rows
+    return rows if any(item.reference for item in outcome.lab.figures) else [[row[0], *row[2:]] for row in rows]
 
 
 def summary(outcome: Outcome) -> str:

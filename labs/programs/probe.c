@@ -1,6 +1,7 @@
 #include "probe.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdarg.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -181,8 +183,15 @@ size_t subheaps(struct mapping *out, size_t limit) {
     return count;
 }
 
+/* Another allocator's block may begin where a mapping does: nothing lies in front of it then, and 0 is returned. */
 size_t header_of(const void *mem) {
-    return *(const volatile size_t *)((uintptr_t)mem - sizeof(size_t));
+    size_t header = 0;
+    struct iovec here = {&header, sizeof header},
+                 there = {(void *)((uintptr_t)mem - sizeof header), sizeof header};
+    if ((uintptr_t)mem % page_size() < sizeof header &&
+        process_vm_readv(getpid(), &here, 1, &there, 1, 0) < 0 && errno == EFAULT)
+        return 0;
+    return *(const volatile size_t *)((uintptr_t)mem - sizeof header);
 }
 
 uintptr_t subheap_of(const void *mem) {
