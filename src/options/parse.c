@@ -177,13 +177,13 @@ void option_range_text(struct text *to, enum option which) {
         text_add(to, "on or off");
         return;
     }
-    text_add(to, row->type == TYPE_BYTES ? "a size" : "a number");
+    text_add(to, "a number %sfrom %zu ", row->type == TYPE_BYTES ? "of bytes " : "", row->min);
     if (row->max == SIZE_MAX)
-        text_add(to, " from %zu", row->min);
+        text_add(to, "up");
     else
-        text_add(to, " from %zu to %zu", row->min, row->max);
+        text_add(to, "to %zu", row->max);
     if (row->type == TYPE_BYTES)
-        text_add(to, " in bytes, or with k, m or g behind it");
+        text_add(to, ", also as 64k, 1M or 2g");
 }
 
 /* Somebody's text in quotes: shortened, and without the characters that steer terminals. */
