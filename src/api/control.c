@@ -7,7 +7,10 @@
 
 EXPORT int NAME(mallopt)(int parameter, int value) {
     start();
-    return options_mallopt(parameter, value);
+    int result = options_mallopt(parameter, value);
+    if (parameter == M_PERTURB && value != 0)
+        tcache_stop(); /* cached blocks would not be filled */
+    return result;
 }
 
 EXPORT int NAME(malloc_trim)(size_t pad) {
