@@ -25,7 +25,8 @@ static void print_as_markdown(void) {
     print_page_head("Counters", "rung counters --markdown", "src/base/counters.def");
     puts("What the library counts, for the whole process. Those described as a gauge go up and "
          "down, the\n"
-         "others only grow.\n\n"
+         "others only grow. A program reads one with `rung_counter(\"NAME\")` from "
+         "`rung/rung.h`.\n\n"
          "| counter | unit | what it counts |\n"
          "|---|---|---|");
     for (int i = 0; i < ROWS; i++) {
