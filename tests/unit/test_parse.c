@@ -514,14 +514,13 @@ static void test_long_tunables(void **state) {
     assert_non_null(variable);
     /* A long value, a long name, and many short pieces, each with a good piece behind it. */
     const char fill[] = {'7', 'n', ':'};
-    const size_t expected[] = {3, 3, 3};
     for (size_t i = 0; i < sizeof fill; i++) {
         const char *front = fill[i] == '7' ? "GLIBC_TUNABLES=" COUNT "=" : "GLIBC_TUNABLES=";
         strcpy(variable, front);
         memset(variable + strlen(front), fill[i], len - strlen(front));
         strcpy(variable + len, fill[i] == 'n' ? "=1:" COUNT "=3" : ":" COUNT "=3");
         read_environment(variable, NULL, NULL);
-        assert_int_equal(option(OPT_TCACHE_COUNT), expected[i]);
+        assert_int_equal(option(OPT_TCACHE_COUNT), 3);
     }
     free(variable);
 }
