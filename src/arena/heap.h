@@ -22,8 +22,9 @@
 #define RUNG_ARENA_HEAP_H
 
 #include "arena/arena.h"
+#include "chunk/window.h"
 
-#define HEAP_MAX (64 * MIB)
+#define HEAP_MAX WINDOW
 #define HEAP_MIN (32 * KIB)
 
 struct heap {
@@ -44,16 +45,18 @@ struct heap {
 #define FIRST_HEAP_LEAD ((size_t)2112)
 
 static HOT struct heap *heap_of(const void *p) {
-    return (struct heap *)ptr_align_down(p, HEAP_MAX);
+    return window_of(p);
 }
 
 static HOT struct chunk *heap_first_chunk(struct heap *h) {
     return chunk_at(h, sizeof *h + h->lead);
 }
 
-/* Whether p lies in a window of ours: asked of pointers that come from outside, before the mask is
+/* Whether p lies in a sub-heap: asked of pointers that come from outside, before the mask is
    trusted. */
-bool heap_known(const void *p);
+static HOT bool heap_known(const void *p) {
+    return window_use_of(p) == WINDOW_HEAP;
+}
 
 /* A window for `a` with at least `need` usable bytes behind its head and lead, and up to `pad` more
    if it fits.  NULL: need is more than a window holds, or the kernel has no more.  Does not touch

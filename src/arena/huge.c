@@ -19,8 +19,8 @@ void huge_init(void) {
         huge.thp = os_facts.thp_on_request ? os_facts.thp : 0;
         return;
     }
-    size_t page = wish == 2 ? os_facts.hugetlb : wish;
-    if (!is_pow2(page) || page < os_facts.page)
+    size_t page = option_huge_page();
+    if (page == 0)
         return;
     huge.page = page;
     huge.flags = MAP_HUGETLB | (int)(log2_floor(page) << 26); /* MAP_HUGE_SHIFT, linux/mman.h */
