@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Optional, Sequence
 
 from experiments import LABS
-from kit import draw, terminal
-from kit.allocators import Allocator, UnknownAllocator, named
+from kit import draw, pages, terminal
+from kit.allocators import Allocator, named
+from kit.errors import CannotRun
 from kit.lab import Lab
 from kit.outcome import Outcome, machine, machine_line, run_lab
 from kit.programs import SKIP_STATUS, Bench
@@ -33,7 +34,8 @@ def parse_arguments(argv: Optional[Sequence[str]]) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="fewer operations where a lab has many")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE as well")
     parser.add_argument("--pictures", type=Path, metavar="DIR", help="draw the labs that have a picture (SVG)")
-    parser.add_argument("--names", action="store_true", dest="only_names", help="print the labs' names, one a line")
+    parser.add_argument("--docs", type=Path, metavar="DIR", help="write a page a lab and an index, with pictures, into DIR")
+    parser.add_argument("--names", action="store_true", dest="only_names", help="print the labs' names, one a line, with \"timed\" behind those to run alone")
     parser.add_argument("--librung", type=Path, metavar="FILE", help="the librung.so to run under")
     parser.add_argument("--bindir", type=Path, metavar="DIR", help="where the lab programs were built")
     return parser.parse_args(argv)
@@ -54,12 +56,12 @@ def chosen_labs(arguments: argparse.Namespace) -> list[Lab]:
     known = {lab.name: lab for lab in LABS}
     unknown = [name for name in arguments.names if name not in known]
     if unknown:
-        raise UnknownAllocator(f"there is no lab called {', '.join(unknown)}: `rung lab` lists them")
+        raise CannotRun(f"there is no lab called {', '.join(unknown)}: `rung lab` lists them")
     return [known[name] for name in arguments.names]
 
 
 def chosen_allocators(arguments: argparse.Namespace, librung: Optional[Path]) -> list[Allocator]:
-    wanted = arguments.under or ["rung"]
+    wanted = arguments.under or (["rung:glibc", "rung:default", "glibc"] if arguments.docs else ["rung"])
     return [named(text, librung) for text in wanted]
 
 
@@ -80,34 +82,45 @@ def report(arguments: argparse.Namespace, outcomes: Sequence[Outcome]) -> None:
     if arguments.pictures is not None:
         for path in draw.draw_all(outcomes, arguments.pictures):
             print(f"  {path}")
+    if arguments.docs is not None:
+        pages.write(outcomes, LABS, arguments.docs, HERE.parent)
+        print(f"  {arguments.docs / 'README.md'}")
+
+
+def prepare(arguments: argparse.Namespace) -> tuple[list[Lab], list[Allocator], Bench]:
+    """What to run, under what, and with what; raises CannotRun before anything has been measured."""
+    build = build_directory()
+    librung = arguments.librung or built(build, "librung.so")
+    bindir = arguments.bindir or built(build, "labs")
+    if bindir is None:
+        raise CannotRun("the lab programs were not found: build the tree (cmake --preset release && cmake --build "
+                        "build/release) or name their directory with --bindir DIR")
+    pictures = arguments.pictures is not None or arguments.docs is not None
+    if pictures:
+        draw.check()
+    if arguments.docs is not None and not arguments.all:
+        raise CannotRun("--docs needs --all: the pages link to each other")
+    bench = Bench(bindir, librung, arguments.quick, pictures)
+    return chosen_labs(arguments), chosen_allocators(arguments, librung), bench
 
 
 def main(argv: Optional[Sequence[str]] = None) -> int:
     arguments = parse_arguments(argv)
     if arguments.only_names:
-        print("\n".join(lab.name for lab in LABS))
+        print("\n".join(lab.name + (" timed" if lab.timed else "") for lab in LABS))
         return 0
     if not arguments.all and not arguments.names:
         print(terminal.listing(LABS))
         return 0
-    build = build_directory()
-    librung = arguments.librung or built(build, "librung.so")
-    bindir = arguments.bindir or built(build, "labs")
     try:
-        if bindir is None:
-            raise UnknownAllocator("the lab programs were not found: build the tree (cmake --preset release && cmake "
-                                   "--build build/release) or name their directory with --bindir DIR")
-        if arguments.pictures is not None:
-            draw.check()
-        labs = chosen_labs(arguments)
-        allocators = chosen_allocators(arguments, librung)
-    except (UnknownAllocator, draw.CannotDraw) as error:
+        labs, allocators, bench = prepare(arguments)
+        outcomes = run_all(labs, allocators, bench)
+        report(arguments, outcomes)
+    except CannotRun as error:
         print(f"rung lab: {error}", file=sys.stderr)
         return 2
-    outcomes = run_all(labs, allocators, Bench(bindir, librung, arguments.quick, arguments.pictures is not None))
-    report(arguments, outcomes)
     if len(outcomes) > 1:
-        print(terminal.table([[o.lab.name, terminal.summary(o)] for o in outcomes], 110))
+        print(terminal.table([[o.lab.name, terminal.summary(o)] for o in outcomes], 110, widest_cell=80))
         print(f"\n  on {machine_line()}")
     if any(outcome.failed for outcome in outcomes):
         return 1

@@ -192,5 +192,3 @@ cross_thread_free = Lab(
     arena it came from, under that arena's lock. A consumer that frees forever thus takes the producer's lock for
     every block, and the producer finds its memory in the bins and not in its cache.""",
 )
-
-LABS = (arenas_counted, secondary_prefix, arena_lifecycle, sticky_arena, cross_thread_free)

@@ -200,5 +200,3 @@ frozen_threshold = Lab(
     reading="""Setting trim_threshold to keep a process small also nails the mmap threshold to 128 KiB, and from then
     on every buffer above it costs two system calls and its page faults anew. None of the four says so.""",
 )
-
-LABS = (syscall_trace, backends_mallinfo, top_pad, wall_above_break, frozen_threshold)

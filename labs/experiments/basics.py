@@ -107,6 +107,7 @@ cost_of_a_call = Lab(
     question="Why does malloc not ask the kernel every time?",
     text="""A million calls each of an empty system call, of sbrk(16) and of malloc(16). They take turns, a tenth of
     the calls at a time; the fastest turn of each counts.""",
+    timed=True,
     cases=[Case("run", "call_cost", args=[1_000_000], quick=[200_000])],
     figures=[Figure(f"{text}: ns a call", lambda m, k=key: m["run"][f"{k}.tenths"] / 10, reference)
              for key, text, reference in (("syscall", "syscall(SYS_getppid)", "575.2"), ("sbrk", "sbrk(16)", "610.1"),
@@ -157,5 +158,3 @@ demand_paging = Lab(
     reading="""Addresses are free; pages are not. What malloc took from the kernel costs memory only from its first
     write on, and from then on it stays resident, in use or not, until someone gives it back.""",
 )
-
-LABS = (thousand_mallocs, address_space, cost_of_a_call, chunk_headers, demand_paging)

@@ -156,5 +156,3 @@ ways_of_giving_back = Lab(
     the addresses, so an allocator can use it in the middle of a heap; each page then costs a fault and a cleared page
     again. After MADV_FREE the memory still counts as resident until the kernel wants it: a monitor sees no change.""",
 )
-
-LABS = (free_alone, trim_and_fragments, ways_of_giving_back, empty_subheap)

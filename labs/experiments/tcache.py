@@ -79,6 +79,7 @@ tcache_and_locks = Lab(
     cache and without it, in eight arenas and in one. The fastest of three rounds counts. Rung counts how often an
     arena's lock is taken; times depend on the machine, these counts do not.""",
     picture=drawings.four_configurations,
+    timed=True,
     cases=[Case(label, "ring", args=RING, quick=QUICK_RING, tunables=tunables)
            for label, tunables in CONFIGURATIONS.items()],
     measure=fastest_of_rounds,
@@ -185,5 +186,3 @@ tcache_holds_back = Lab(
     reading="""Half a MiB a thread, at most, by default; a hundred threads make it 50 MiB. A full cache is rare, since a
     program must have freed that many of every size. With large blocks cached the bound is hundreds of MiB.""",
 )
-
-LABS = (tcache_depth, tcache_and_locks, tcache_holds_back, double_free, no_fastbins)

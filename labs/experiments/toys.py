@@ -9,8 +9,9 @@ import tempfile
 from pathlib import Path
 
 from kit.allocators import Allocator, clean_environment
+from kit.errors import ProgramFailed
 from kit.lab import Case, Claim, Figure, Lab, Measured
-from kit.programs import Bench, Measurement, ProgramFailed
+from kit.programs import Bench, Measurement
 from kit.wants import About
 
 TOYS = ("bump", "freelist", "trim", "mmap")
@@ -130,9 +131,9 @@ CLAIMED = {
     "mmap-lowest-rss": "mmap has the lowest resident memory while blocks are live",
     "mmap-pays-in-time": "and pays for it in page faults and time",
     "glibc-tcache-pins": "glibc keeps much at the end: cached chunks pin its heap",
-    "glibc-no-tcache-gives-back": "without its cache it gives nearly everything back",
-    "glibc-few-mmaps": "it maps few of the large requests: its threshold rises",
-    "glibc-fixed-threshold-slow": "with the threshold held it is much slower",
+    "glibc-no-tcache-gives-back": "glibc without its cache gives nearly everything back",
+    "glibc-few-mmaps": "glibc maps few of the large requests: its threshold rises",
+    "glibc-fixed-threshold-slow": "glibc with its threshold held is much slower",
 }
 RUNG_CLAIMED = {f"rung-{key}": text.replace("glibc", "rung glibc")
                 for key, text in CLAIMED.items() if key.startswith("glibc-")}
@@ -152,6 +153,7 @@ toys_compared = Lab(
     depends_on_allocator=False,
     measure=run_comparison,
     drawn=lambda measured: measured["run"].svg,
+    timed=True,
     cases=[Case("run", "workload")],
     sources=("toys/README.md", "toys/compare/workload.c", "toys/compare/claims.py"),
     figures=[
@@ -164,5 +166,3 @@ toys_compared = Lab(
     reading="""The toys walk; glibc has a list for every size and walks hardly at all. What its cache and its rising
     threshold save in time they cost in memory at the end, and each of the two can be turned off to see it.""",
 )
-
-LABS = (toys, toys_compared)

@@ -6,9 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Mapping, Optional
 
-
-class UnknownAllocator(Exception):
-    pass
+from .errors import CannotRun
 
 
 @dataclass(frozen=True)
@@ -33,18 +31,18 @@ def named(text: str, librung: Optional[Path]) -> Allocator:
     if text == "rung" or text.startswith("rung:"):
         profile = text.partition(":")[2] or "glibc"
         if librung is None:
-            raise UnknownAllocator("librung.so was not found: build it (cmake --preset release && cmake --build "
+            raise CannotRun("librung.so was not found: build it (cmake --preset release && cmake --build "
                                    "build/release) or name it with --librung PATH")
         if not librung.is_file():
-            raise UnknownAllocator(f"{librung} does not exist: name the library with --librung PATH")
+            raise CannotRun(f"{librung} does not exist: name the library with --librung PATH")
         env = {"LD_PRELOAD": str(librung.resolve()), "RUNG_OPTIONS": f"profile={profile}"}
         return Allocator(f"rung:{profile}", "rung", profile, env)
     path = Path(text)
     if path.suffix == ".so" or ".so." in path.name:
         if not path.is_file():
-            raise UnknownAllocator(f"{text} does not exist: give the path of a shared library")
+            raise CannotRun(f"{text} does not exist: give the path of a shared library")
         return Allocator(path.name.split(".so")[0].removeprefix("lib"), "other", env={"LD_PRELOAD": str(path.resolve())})
-    raise UnknownAllocator(f"{text}: say glibc, rung, rung:PROFILE or the path of an allocator's .so")
+    raise CannotRun(f"{text}: say glibc, rung, rung:PROFILE or the path of an allocator's .so")
 
 
 def clean_environment() -> dict[str, str]:

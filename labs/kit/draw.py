@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Optional, Sequence
 
+from .errors import CannotRun
 from .outcome import Outcome
 
 COLOURS = ("#2f6f9f", "#d9822b", "#5a8f5a", "#9f4f6f", "#777777")
@@ -10,16 +11,12 @@ STYLE = {"svg.hashsalt": "rung", "svg.fonttype": "none", "font.size": 9, "axes.s
          "axes.spines.right": False, "figure.constrained_layout.use": True}
 
 
-class CannotDraw(Exception):
-    pass
-
-
 def check() -> None:
-    """Raise CannotDraw now rather than after everything has been measured."""
+    """Raise CannotRun now rather than after everything has been measured."""
     try:
         import matplotlib
     except ImportError as error:
-        raise CannotDraw("pictures need matplotlib: tools/deps installs it (Debian: python3-matplotlib)") from error
+        raise CannotRun("pictures need matplotlib: tools/deps installs it (Debian: python3-matplotlib)") from error
     matplotlib.use("svg")
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any, Optional, Sequence
 
 from .allocators import NO_ALLOCATOR, Allocator
+from .errors import ProgramFailed, Skipped
 from .lab import Judgement, Lab, Measured, Verdict, judge
-from .programs import Bench, ProgramFailed, Skipped
+from .programs import Bench
 
 
 @dataclass

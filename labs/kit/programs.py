@@ -9,19 +9,12 @@ from pathlib import Path
 from typing import Any, Iterator, Optional
 
 from .allocators import Allocator, clean_environment
+from .errors import ProgramFailed, Skipped
 from .lab import Case
 
 # No lab program takes more than a few seconds; one that is still running then hangs.
 PROGRAM_TIMEOUT_SECONDS = 180
 SKIP_STATUS = 77
-
-
-class Skipped(Exception):
-    """The machine cannot run this measurement; the text says why."""
-
-
-class ProgramFailed(Exception):
-    """A lab program crashed, hung or reported an error."""
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ WIDEST_CELL = 44
 REFERENCE = "glibc 2.43"
 
 
-def table(rows: Sequence[Sequence[str]], width: int) -> str:
+def table(rows: Sequence[Sequence[str]], width: int, widest_cell: int = WIDEST_CELL) -> str:
     """Columns as wide as they need, up to a limit; the first one takes what is left. Longer cells wrap."""
-    others = [min(WIDEST_CELL, max(len(row[i]) for row in rows)) for i in range(1, len(rows[0]))]
+    others = [min(widest_cell, max(len(row[i]) for row in rows)) for i in range(1, len(rows[0]))]
     first = max(NARROWEST_TEXT, min(max(len(row[0]) for row in rows), width - sum(others) - 2 * len(others) - 2))
     lines = []
     for row in rows:
@@ -85,7 +85,8 @@ def text(outcome: Outcome) -> str:
 
 
 def listing(labs: Sequence[Lab]) -> str:
-    return table([[lab.name, lab.question] for lab in labs], shutil.get_terminal_size((110, 40)).columns)
+    width = shutil.get_terminal_size((110, 40)).columns
+    return table([[lab.name, lab.question] for lab in labs], width, widest_cell=width)
 
 
 def as_json(outcome: Outcome) -> dict[str, Any]:

@@ -1,0 +1,13 @@
+"""What can keep a lab from being run."""
+
+
+class CannotRun(Exception):
+    """The command line, or what is installed, does not allow it; the text says what to do."""
+
+
+class Skipped(Exception):
+    """The machine cannot run this measurement; the text says why."""
+
+
+class ProgramFailed(Exception):
+    """A lab program crashed, hung or reported an error."""
