@@ -7,18 +7,19 @@ waiter=(cc1plus g++ -x c++ -fsyntax-only -)
 
 root=$(cd -- "$here/../.." && pwd)
 
+# A copy, so that somebody who edits a source meanwhile does not make the two runs differ.
 prepare() {
-  :
+  cp -r "$root/src" "$root/include" "$here/templates.cpp" .
 }
 
 # A source that only compiles with what the build adds is named instead: the same in both runs, or they differ.
 job() {
   local source
-  for source in "$root"/src/{os,chunk,arena,cache}/*.c; do
-    gcc -std=gnu11 -O2 -g -fPIC -D_GNU_SOURCE -I"$root/src" -I"$root/include" -c "$source" ||
+  for source in "$input"/src/{os,chunk,arena,cache}/*.c; do
+    gcc -std=gnu11 -O2 -g -fPIC -D_GNU_SOURCE -I"$input/src" -I"$input/include" -c "$source" ||
       printf 'not outside of the build: %s\n' "${source##*/}"
   done
-  g++ -std=c++17 -O1 -g -Wall -c "$here/templates.cpp" -o templates.o
+  g++ -std=c++17 -O1 -g -Wall -c "$input/templates.cpp" -o templates.o
   g++ -Wl,--build-id=sha1 templates.o -o templates
   nm -C templates | cksum
   ./templates

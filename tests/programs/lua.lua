@@ -18,7 +18,7 @@ end
 for _, mode in ipairs { "incremental", "generational" } do
   collectgarbage(mode)
   local live = {}
-  for step = 1, 400000 do
+  for step = 1, 700000 do
     local slot = rnd(5000) + 1
     live[slot] = { step, tostring(step), { slot, x = step } }
   end
@@ -49,7 +49,7 @@ print("append", #grown, checksum(grown))
 
 -- Coroutines, each with a stack of its own.
 local total = 0
-for i = 1, 20000 do
+for i = 1, 40000 do
   local co = coroutine.wrap(function(a)
     local frame = { a, a * 2 }
     local b = coroutine.yield(frame[2])
@@ -69,5 +69,5 @@ end
 local function sum(node)
   return node[2] and sum(node[1]) + sum(node[2]) or node[1]
 end
-print("tree", sum(tree(17)))
+print("tree", sum(tree(18)))
 collectgarbage()

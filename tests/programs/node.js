@@ -16,7 +16,7 @@ const digest = (data) => createHash('sha256').update(data).digest('hex');
 
 function documents(seed) {
   const random = generator(seed);
-  return Array.from({ length: 4000 }, (_, id) => ({
+  return Array.from({ length: 8000 }, (_, id) => ({
     id,
     name: `item-${random(1e6)}`,
     tags: Array.from({ length: random(12) }, () => `t${random(50)}`),
@@ -38,7 +38,7 @@ function buffers(seed) {
   const random = generator(seed);
   const live = new Array(300);
   const hash = createHash('sha256');
-  for (let step = 0; step < 20000; step++) {
+  for (let step = 0; step < 40000; step++) {
     const slot = random(live.length);
     if (live[slot]) hash.update(live[slot].subarray(0, 16));
     live[slot] = Buffer.allocUnsafeSlow(random(step % 50 === 0 ? 500000 : 5000) + 16).fill(step & 255);

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# OpenSSL: ciphers, digests, keys and signatures over 64 MB, and its benchmark for a second.
+# OpenSSL: ciphers, digests, keys and signatures over 128 MB, and its benchmark for a second.
 . "$(dirname -- "$0")/program.sh"
 needs=(openssl)
 waiter=(openssl openssl dgst -sha256)
 
 prepare() {
-  deterministic_text 48M >text
+  deterministic_text 96M >text
   openssl genrsa -out key.pem 2048 2>/dev/null
   openssl pkey -in key.pem -pubout -out public.pem
 }

@@ -6,14 +6,14 @@ CREATE TABLE item (id INTEGER PRIMARY KEY, kind INTEGER, name TEXT, weight REAL,
 WITH RECURSIVE n (i, r) AS (
   SELECT 1, 12345
   UNION ALL
-  SELECT i + 1, (r * 1103515245 + 12345) % 2147483648 FROM n WHERE i < 60000
+  SELECT i + 1, (r * 1103515245 + 12345) % 2147483648 FROM n WHERE i < 120000
 )
 INSERT INTO item SELECT i, r % 97, printf('item-%08x-%d', r, i % 13), r / 7.0, zeroblob(r % 200) FROM n;
 CREATE INDEX item_kind ON item (kind, weight);
 CREATE INDEX item_name ON item (name);
 CREATE TABLE link (a INTEGER, b INTEGER, PRIMARY KEY (a, b)) WITHOUT ROWID;
-INSERT OR IGNORE INTO link SELECT id, (id * 7919) % 60000 + 1 FROM item;
-INSERT OR IGNORE INTO link SELECT id, (id * 104729) % 60000 + 1 FROM item WHERE id % 3 = 0;
+INSERT OR IGNORE INTO link SELECT id, (id * 7919) % 120000 + 1 FROM item;
+INSERT OR IGNORE INTO link SELECT id, (id * 104729) % 120000 + 1 FROM item WHERE id % 3 = 0;
 COMMIT;
 ANALYZE;
 
