@@ -60,7 +60,8 @@ static bool map_stand_in(size_t len, struct extension *x) {
 
 /* Row D1: what is needed, the pad, room for the next top's header, less what top has if the new
    memory will continue it. */
-static bool extend_with_pad(struct arena *a, size_t csz, size_t pad, struct extension *x) {
+static bool extend_with_pad(struct arena *a, size_t csz, size_t pad, size_t stand_in_min,
+                            struct extension *x) {
     size_t need;
     if (__builtin_add_overflow(csz + MIN_CHUNK, pad, &need) || need > REQUEST_MAX - HEAP_MAX)
         return false;
@@ -71,13 +72,13 @@ static bool extend_with_pad(struct arena *a, size_t csz, size_t pad, struct exte
         *x = (struct extension){.start = start, .len = len};
         return true;
     }
-    return map_stand_in(pad > 0 ? size_max(need, STAND_IN_MIN) : need, x);
+    return map_stand_in(size_max(need, stand_in_min), x);
 }
 
 static bool extend(struct arena *a, size_t csz, struct extension *x) {
     size_t pad = option(OPT_TOP_PAD);
-    return extend_with_pad(a, csz, pad, x) ||
-           extend_with_pad(a, csz, 0, x); /* near a limit: no comfort, but the request */
+    return extend_with_pad(a, csz, pad, STAND_IN_MIN, x) ||
+           extend_with_pad(a, csz, 0, 0, x); /* near a limit: no comfort, but the request */
 }
 
 /* Memory that does not continue top: aligns its start to a chunk and its end to a page, and adds
