@@ -47,7 +47,7 @@ static bool drop_last_window(struct arena *a, struct heap *h, size_t pad) {
     if (merge)
         t = (struct chunk *)((char *)post - foot_of_prev(post));
     size_t csz = (size_t)(heap_end(prev) - (char *)t);
-    if (csz + (HEAP_MAX - prev->size) < pad + MIN_CHUNK + os_facts.page)
+    if (pad > HEAP_MAX || csz + (HEAP_MAX - prev->size) < pad + MIN_CHUNK + os_facts.page)
         return false;
     size_t gone = h->size;
     if (!heap_destroy(h))
