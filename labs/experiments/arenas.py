@@ -23,6 +23,7 @@ arenas_counted = Lab(
     text="""Eight threads, one after another, allocate and write 64 blocks of 4096 bytes each and keep them. The arenas
     are counted in the memory map, where a sub-heap is the only anonymous mapping that begins on a 64 MiB boundary, and
     in what malloc_info writes. Then again with arena_max=2.""",
+    pages_of_4k=True,
     cases=[Case("default", "arenas", args=[8]), Case("arena_max=2", "arenas", args=[8], env={"MALLOC_ARENA_MAX": "2"})],
     figures=[
         Figure("KiB readable and writable in each sub-heap", lambda m: m["default"]["subheap_kib"], "8 × 260"),
@@ -43,6 +44,8 @@ arenas_counted = Lab(
                          for h in secondary(m["default"])], [(1, True)] * 8),
         Claim("the whole process: bytes from the system", lambda m: total(m["default"].xml["info"], "system", "current"),
               2265088),
+        Claim("and nine free chunks, one an arena",
+              lambda m: total(m["default"].xml["info"], "total", "rest", "count"), 9),
         Claim("the arenas add up to it",
               lambda m: sum(heap_systems(m["default"])) == total(m["default"].xml["info"], "system", "current"), True),
         Claim("arena_max=2: one sub-heap, the main arena counts", lambda m: m["arena_max=2"]["subheaps"], 1),
@@ -62,6 +65,7 @@ secondary_prefix = Lab(
     question="How much of a secondary arena's 64 MiB is memory?",
     text="""One thread allocates one block of 64 bytes; the two mappings of its sub-heap are read from the memory
     map.""",
+    pages_of_4k=True,
     cases=[Case("run", "prefix")],
     figures=[
         Figure("virtual KiB added by the thread", lambda m: m["run"]["virtual_grown_kib"]),

@@ -15,6 +15,7 @@ thousand_mallocs = Lab(
     question="What does the kernel see of a thousand calls of malloc?",
     text="""A program calls malloc(16) a thousand times, the first call apart from the other 999, and a tracer prints
     the memory system calls made meanwhile.""",
+    pages_of_4k=True,
     cases=[Case("run", "thousand", traced=True)],
     figures=[
         Figure("system calls during the first malloc(16)", lambda m: [str(c) for c in m["run"].calls("first")],
@@ -46,6 +47,7 @@ chunk_headers = Lab(
     text="""The eight bytes in front of a pointer hold the size of its chunk; sizes are multiples of 16, so the three
     lowest bits are free for flags. The program asks for a few sizes and prints what it finds there, and what
     malloc_usable_size makes of it.""",
+    pages_of_4k=True,
     cases=[Case("run", "headers", args=[*HEAP_REQUESTS, MAPPED_REQUEST])],
     claims=[
         *(Claim(f"a request of {request:,} takes a chunk of {chunk:,}, of which {usable:,} are usable",
@@ -135,6 +137,7 @@ demand_paging = Lab(
     sizes read after each quarter. Huge pages are switched off for the process.""",
     depends_on_allocator=False,
     picture=drawings.growth_by_touch,
+    pages_of_4k=True,
     cases=[Case("run", "demand", args=[1024], quick=[256])],
     figures=[
         Figure("page faults so far, by quarters", lambda m: [quarter(m["run"], i, "faults") for i in range(5)],

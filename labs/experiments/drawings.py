@@ -11,9 +11,10 @@ GREY, LIVE = "#777777", "#5a8f5a"
 def lifo_orders(figure: Any, results: Results) -> None:
     """Which object comes back when: a falling line is the cache, a rising one the arena."""
     allocator, measured = next(iter(results.items()))
-    panels = figure.subplots(1, len(measured), sharey=True)
+    cases = {label: case for label, case in measured.items() if label != "environment"}
+    panels = figure.subplots(1, len(cases), sharey=True)
     figure.set_size_inches(9, 2.8)
-    for axes, (label, case) in zip(panels, measured.items()):
+    for axes, (label, case) in zip(panels, cases.items()):
         axes.plot(case["order"], ".", markersize=4)
         axes.set_title(f"tcache_count {label}", fontsize=9)
         axes.set_xlabel("n-th allocation")

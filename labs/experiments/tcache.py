@@ -27,7 +27,8 @@ tcache_depth = Lab(
     the arena's bins are not: what was cached comes back in reverse, the rest in order. A live object behind them
     keeps them apart from the top.""",
     picture=drawings.lifo_orders,
-    cases=[Case(label, "lifo", tunables=tunables) for label, tunables in DEPTHS.items()],
+    cases=[*(Case(label, "lifo", tunables=tunables) for label, tunables in DEPTHS.items()),
+           Case("environment", "lifo", env={"MALLOC_TCACHE_COUNT": "7", "MALLOC_TCACHE_COUNT_": "7"})],
     figures=[Figure(f"order with tcache_count {label}", lambda m, k=label: shortened(m[k]["order"]), reference)
              for label, reference in (("default", "15..0 16..39"), ("7", "6..0 7..39"), ("0", "0..39"),
                                       ("32", "31..0 32..39"))],
@@ -36,6 +37,8 @@ tcache_depth = Lab(
         Claim("with tcache_count=7", lambda m: reversed_run(m["7"]["order"]), 7),
         Claim("with tcache_count=0", lambda m: reversed_run(m["0"]["order"]), 0, older=40),
         Claim("with tcache_count=32", lambda m: reversed_run(m["32"]["order"]), 32),
+        Claim("no environment variable sets it: MALLOC_TCACHE_COUNT=7 changes nothing",
+              lambda m: reversed_run(m["environment"]["order"]), 16, older=7),
         Claim("what the cache did not hold comes back first in, first out",
               lambda m: [m[k]["order"][depth:] == list(range(depth, 40))
                          for k, depth in (("default", 16), ("7", 7), ("0", 0), ("32", 32))], [True] * 4,

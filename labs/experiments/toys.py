@@ -65,6 +65,7 @@ toys = Lab(
     depends_on_allocator=False,
     measure=run_demos,
     sources=("toys/README.md", "toys/bump.c", "toys/freelist.c", "toys/trim.c", "toys/mmap.c"),
+    pages_of_4k=True,
     cases=[Case(toy, f"demo-{toy}") for toy in TOYS],
     claims=[
         *(Claim(f"bump: {call}", lambda m, c=call: line_of(m, "bump", c), place)

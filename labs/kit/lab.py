@@ -57,6 +57,7 @@ class Lab:
     drawn: Optional[Callable[[Measured], Optional[str]]] = None  # or a picture that was drawn while measuring, as SVG
     depends_on_allocator: bool = True  # otherwise it is about the kernel, or brings its own allocator
     measure: Optional[Callable[..., Measured]] = None  # instead of running the cases one by one
+    pages_of_4k: bool = False  # what is claimed counts pages of this size
     timed: bool = False  # a claim compares times: other work at the same moment would be measured too
     sources: Sequence[str] = ()  # more files a reader may want, relative to the repository
 

@@ -53,6 +53,8 @@ def run_lab(lab: Lab, allocators: Sequence[Allocator], bench: Bench) -> Outcome:
         result = Result(allocator)
         results.append(result)
         try:
+            if lab.pages_of_4k and os.sysconf("SC_PAGE_SIZE") != 4096:
+                raise Skipped("what it claims is true of pages of 4 KiB, and this machine's are larger")
             if lab.measure is not None:
                 measured = lab.measure(bench, allocator)
             else:

@@ -15,6 +15,8 @@ from .lab import Case
 # No lab program takes more than a few seconds; one that is still running then hangs.
 PROGRAM_TIMEOUT_SECONDS = 180
 SKIP_STATUS = 77
+# The kernel returns errors as small negative numbers; the tracer prints them as it sees them, without a sign.
+LEAST_ERROR = 2**64 - 4096
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,10 @@ class Call:
     name: str
     args: dict[str, int]
     ret: int
+
+    @property
+    def succeeded(self) -> bool:
+        return self.ret < LEAST_ERROR
 
     def __str__(self) -> str:
         if self.name == "brk":
@@ -147,6 +153,8 @@ class Bench:
         except subprocess.TimeoutExpired as expired:
             raise ProgramFailed(f"{case.program} ({case.label}) was still running after "
                                 f"{PROGRAM_TIMEOUT_SECONDS} s") from expired
+        if "cannot be preloaded" in done.stderr:  # the loader goes on without it, and glibc would be measured
+            raise ProgramFailed(f"the loader refuses the allocator: {done.stderr.strip()}")
         measured = parse(done.stdout)
         if done.returncode == SKIP_STATUS:
             raise Skipped(measured.get("skip", "the program gave no reason"))

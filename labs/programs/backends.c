@@ -32,6 +32,7 @@ int main(int argc, char **argv) {
         say("mallopt=%d",
             mallopt((int)argument(argc, argv, 1, 0), (int)argument(argc, argv, 2, 0)));
 
+    say("huge_pages=%ld", huge_pages_reserved());
     mark("first");
     void *first =
         touched(4096); /* the heap exists from here on, as after a program's first printf */

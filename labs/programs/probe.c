@@ -123,6 +123,12 @@ static long field(const char *text, const char *name) {
     return found == NULL ? -1 : strtol(found + strlen(name), NULL, 10);
 }
 
+long huge_pages_reserved(void) {
+    char text[8192];
+    return read_file("/proc/meminfo", text, sizeof text) > 0 ? field(text, "\nHugePages_Total:")
+                                                             : 0;
+}
+
 struct memory memory_now(void) {
     char text[8192];
     struct memory memory = {-1, -1, -1};

@@ -45,6 +45,8 @@ struct memory {
 struct memory memory_now(void);
 /* Write "PREFIX.rss=", "PREFIX.anon=" and "PREFIX.vsz=", all KiB. */
 void say_memory(const char *prefix);
+/* How many huge pages the machine has set aside for MAP_HUGETLB. */
+long huge_pages_reserved(void);
 /* Keep the kernel from backing the process with huge pages, which would hide the page-sized effects. */
 void no_huge_pages(void);
 
