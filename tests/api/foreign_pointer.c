@@ -1,5 +1,6 @@
 // FIELD 12: a pointer that is not the allocator's, given to free, realloc or malloc_usable_size, ends the process with one clear line
-// and a second one that names the pointer.
+// and a second one that names the pointer. In the profile `glibc` malloc_usable_size asks nothing, as in glibc.
+// usage: foreign_pointer free realloc... (the calls to try)
 #include "child.h"
 #include <malloc.h>
 #include <sys/mman.h>
@@ -66,12 +67,22 @@ static void misuse(void *arg) {
     say("%s went through and gave %p", calls[j->what], p);
 }
 
-int main(void) {
+static bool chosen(const char *call, int argc, char **argv) {
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], call) == 0)
+            return true;
+    return false;
+}
+
+int main(int argc, char **argv) {
+    REQUIRE(argc > 1, "usage: %s free|realloc|malloc_usable_size...", argv[0]);
     if (on_host_malloc())
         SKIP("the system's malloc does not name pointers, nor detect all of them");
     require_rung();
     for (size_t i = 0; i < sizeof origins / sizeof *origins; i++)
         for (int what = 0; what < 3; what++) {
+            if (!chosen(calls[what], argc, argv))
+                continue;
             struct job j = {origins[i].pointer, what};
             struct outcome o;
             run_function(misuse, &j, &o);

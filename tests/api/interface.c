@@ -190,7 +190,7 @@ int main(void) {
     test_memalignment();
     test_usable_size("malloc_usable_size");
     test_reports("mallinfo2", "mallopt", "malloc_trim");
-    test_reports("__libc_mallinfo2", "__libc_mallopt", "malloc_trim");
+    test_reports("mallinfo2", "__libc_mallopt", "malloc_trim");
     static const char *const others[] = {"mallinfo", "__libc_mallinfo", "malloc_stats", "malloc_info"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         find(others[i]);
