@@ -121,7 +121,10 @@ bool top_grow_main(struct arena *a, size_t csz, struct chunk **orphan) {
         *orphan = top_fence_off(old, old_size);
     open_piece((struct chunk *)x.start, old_end);
     top_set(a, (struct chunk *)x.start, usable);
-    a->dirty_end = x.start + HEADER;
+    /* The rest of a page that somebody else's memory ends in may have been theirs. */
+    a->dirty_end = ptr_align_up(x.start, os_facts.page);
+    if (a->dirty_end < x.start + HEADER)
+        a->dirty_end = x.start + HEADER;
     return usable >= csz + MIN_CHUNK;
 }
 
@@ -137,8 +140,9 @@ bool top_trim_main(struct arena *a, size_t pad) {
         return false;
     a->system -= less;
     top_set(a, a->top, have - less);
-    /* The kernel forgets what lay there: it will come back as zeros. */
-    if (a->dirty_end > end - less)
-        a->dirty_end = end - less;
+    /* The kernel forgets what lay in whole pages there: they will come back as zeros. */
+    char *zero_from = ptr_align_up(end - less, os_facts.page);
+    if (a->dirty_end > zero_from)
+        a->dirty_end = zero_from;
     return true;
 }
