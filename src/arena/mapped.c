@@ -49,28 +49,35 @@ struct stranded {
 
 static _Atomic(struct stranded *) stranded;
 
-static void strand(char *mapping, size_t len) {
-    os_purge(mapping, len);
-    struct stranded *s = (struct stranded *)mapping;
-    s->len = len;
+static void keep(struct stranded *s) {
     s->next = atomic_load_explicit(&stranded, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&stranded, &s->next, s, memory_order_release,
                                                   memory_order_relaxed)) {
     }
 }
 
-static void unmap_or_strand(char *mapping, size_t len) {
-    if (!os_unmap(mapping, len))
-        strand(mapping, len);
+/* True: it is gone. */
+static bool unmap_or_strand(char *mapping, size_t len) {
+    if (os_unmap(mapping, len))
+        return true;
+    os_purge(mapping, len);
+    struct stranded *s = (struct stranded *)mapping;
+    s->len = len;
+    keep(s);
+    return false;
 }
 
+/* As far as it works: one refusal a call, however many there are. */
 static void retry_stranded(void) {
     if (LIKELY(atomic_load_explicit(&stranded, memory_order_relaxed) == NULL))
         return;
     struct stranded *s = atomic_exchange_explicit(&stranded, NULL, memory_order_acquire);
+    bool works = true;
     while (s != NULL) {
         struct stranded *next = s->next;
-        unmap_or_strand((char *)s, s->len);
+        works = works && os_unmap(s, s->len);
+        if (!works)
+            keep(s);
         s = next;
     }
 }
@@ -134,8 +141,8 @@ void mapped_free(struct chunk *c) {
     size_t total = mapped_total(c);
     counter_sub(COUNT_MAPPED_NOW, 1);
     counter_sub(COUNT_MAPPED_BYTES, total);
-    unmap_or_strand(mapping_of(c), total);
-    retry_stranded();
+    if (unmap_or_strand(mapping_of(c), total))
+        retry_stranded();
 }
 
 struct chunk *mapped_resize(struct chunk *c, size_t csz) {
