@@ -9,8 +9,7 @@
 static void *allocate_aligned(size_t align, size_t req) {
     if (align <= ALIGNMENT)
         return NAME(malloc)(req);
-    struct chunk *c = climb_aligned(size_max(align, MIN_CHUNK), req);
-    return c != NULL ? mem_of_chunk(c) : NULL;
+    return climb_aligned(size_max(align, MIN_CHUNK), req);
 }
 
 /* The one that accepts any alignment: the next power of two will do. */

@@ -8,11 +8,10 @@
 /* Clears what may have been written to since the kernel zeroed it. */
 static SLOW void *calloc_slow(size_t req) {
     char *zero_from;
-    struct chunk *c = climb(req, &zero_from);
-    if (c == NULL)
+    char *mem = climb(req, &zero_from);
+    if (mem == NULL)
         return NULL;
-    char *mem = mem_of_chunk(c);
-    char *end = mem + usable_of_chunk_size(chunk_size(c));
+    char *end = mem + block_usable(mem);
     if (zero_from < end)
         end = zero_from;
     if (end > mem)
@@ -28,10 +27,8 @@ EXPORT void *NAME(calloc)(size_t n, size_t size) {
     }
     struct tcache *t = self.tcache;
     size_t bin = tcache_bin_of_request(req);
-    if (LIKELY(bin < TCACHE_SMALL_BINS && t->head[bin] != NULL)) {
-        size_t csz = (bin + MIN_CHUNK / ALIGNMENT) * ALIGNMENT;
-        return memset(tcache_pop(t, bin), 0, usable_of_chunk_size(csz));
-    }
+    if (LIKELY(bin < TCACHE_SMALL_BINS && t->head[bin] != NULL))
+        return memset(tcache_pop(t, bin), 0, tcache_bin_usable(bin));
     return calloc_slow(req);
 }
 

@@ -6,11 +6,14 @@
 #include "chunk/chunk.h"
 #include "life/start.h"
 #include "report/print.h"
+#include "runs/run.h"
 
 /* 0 for a block that is not in use, as far as that can be seen. */
 EXPORT size_t NAME(malloc_usable_size)(void *mem) {
     if (mem == NULL)
         return 0;
+    if (in_run(mem))
+        return run_object_size(mem);
     struct chunk *c = chunk_of_mem(mem);
     return is_mapped(c) || chunk_inuse(c) ? usable_of_chunk_size(chunk_size(c)) : 0;
 }
@@ -63,6 +66,7 @@ static void report(FILE *out, void (*arena)(struct text *, const struct arena_sn
         print(out, &t);
         a = atomic_load_explicit(&a->next, memory_order_acquire);
     } while (a != &main_arena);
+    totals_add_runs(&sum);
     struct text t = text_in(buf, sizeof buf);
     close(&t, &sum);
     print(out, &t);

@@ -7,11 +7,14 @@
 #include "arena/allocate.h"
 #include "arena/arenas.h"
 #include "arena/mapped.h"
+#include "cache/deep.h"
+#include "cache/depot.h"
 #include "cache/hand_back.h"
 #include "cache/tcache.h"
 #include "life/start.h"
 #include "life/thread.h"
 #include "options/options.h"
+#include "runs/run.h"
 
 /* The calling thread becomes known, and gets its cache. */
 static void settle_in(void) {
@@ -46,53 +49,83 @@ static struct chunk *from_large_cache(size_t csz, size_t bin) {
     return mem != NULL ? chunk_of_mem(mem) : NULL;
 }
 
-static void fill_for_debugging(struct chunk *c) {
+static void fill_for_debugging(void *mem) {
     size_t perturb = option(OPT_PERTURB);
     if (UNLIKELY(perturb != 0))
-        memset(mem_of_chunk(c), (int)(~perturb & 0xff), usable_of_chunk_size(chunk_size(c)));
+        memset(mem, (int)(~perturb & 0xff), block_usable(mem));
 }
 
-struct chunk *climb(size_t req, char **zero_from) {
+/* Rungs 2 and 3.  NULL: not a size for them, or they have nothing. */
+static void *from_runs(size_t req) {
+    if (option(OPT_RUNS) == 0 || req > RUN_MAX)
+        return NULL;
+    unsigned bin = run_bin_of_request(req);
+    if (LIKELY(deep_is_live()))
+        return deep_take(bin);
+    struct bundle b; /* a thread without a cache */
+    if (!runs_take(bin, 1, &b))
+        return NULL;
+    b.head->key = 0;
+    return b.head;
+}
+
+/* Rungs 4 to 6, and the large bins of the cache. */
+static struct chunk *chunk_for(struct order *o) {
+    struct batch fill = {0};
+    struct tcache *t = self.tcache;
+    size_t bin = tcache_bin(o->csz);
+    if (deep_is_live())
+        return from_arenas(o);
+    struct chunk *c = from_large_cache(o->csz, bin);
+    if (c != NULL) {
+        o->zero_from = (char *)chunk_next(c) + OVERHEAD;
+        return c;
+    }
+    if (bin < TCACHE_SMALL_BINS)
+        fill.room = t->room[bin];
+    o->fill = &fill;
+    c = from_arenas(o);
+    if (fill.last != NULL)
+        tcache_accept(t, bin, &fill);
+    return c;
+}
+
+void *climb(size_t req, char **zero_from) {
     if (UNLIKELY(req > REQUEST_MAX - HEADER)) {
         errno = ENOMEM;
         return NULL;
     }
     settle_in();
-    struct tcache *t = self.tcache;
-    struct batch fill = {0};
-    struct order o = {.csz = chunk_size_of_request(req), .fill = &fill};
-    size_t bin = tcache_bin(o.csz);
-    struct chunk *c = from_large_cache(o.csz, bin);
-    if (c != NULL) {
-        *zero_from = (char *)chunk_next(c) + OVERHEAD;
-        return c;
+    void *mem = from_runs(req);
+    struct order o = {.csz = chunk_size_of_request(req)};
+    if (mem != NULL) {
+        o.zero_from = (char *)mem + block_usable(mem);
+    } else {
+        struct chunk *c = chunk_for(&o);
+        if (UNLIKELY(c == NULL)) {
+            errno = ENOMEM;
+            return NULL;
+        }
+        mem = mem_of_chunk(c);
     }
-    /* Another thread's or a handler's calls cannot change this: the cache is ours, and start and end
-       of it happen in calls of ours. */
-    if (bin < TCACHE_SMALL_BINS)
-        fill.room = t->room[bin];
-    c = from_arenas(&o);
-    if (fill.last != NULL)
-        tcache_accept(t, bin, &fill);
-    if (UNLIKELY(c == NULL)) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    fill_for_debugging(c);
-    *zero_from = option(OPT_PERTURB) != 0 ? (char *)chunk_next(c) + OVERHEAD : o.zero_from;
-    return c;
+    fill_for_debugging(mem);
+    *zero_from = option(OPT_PERTURB) != 0 ? (char *)mem + block_usable(mem) : o.zero_from;
+    return mem;
 }
 
-struct chunk *climb_aligned(size_t align, size_t req) {
-    if (UNLIKELY(req > REQUEST_MAX - HEADER || align > REQUEST_MAX - HEADER - req)) {
-        errno = ENOMEM;
+/* Objects of a run are as aligned as their size is.  A bin may also hold chunks, which are not. */
+static void *aligned_from_runs(size_t align, size_t req) {
+    if (align > 4096 || req > RUN_MAX)
+        return NULL;
+    void *mem = from_runs(align_up(size_max(req, 1), align));
+    if (mem != NULL && !ptr_is_aligned(mem, align)) {
+        descend(mem);
         return NULL;
     }
-    settle_in();
-    size_t csz = chunk_size_of_request(req);
-    void *mem = tcache_pop_aligned(self.tcache, csz, align);
-    if (mem != NULL)
-        return chunk_of_mem(mem);
+    return mem;
+}
+
+static struct chunk *aligned_from_arenas(size_t align, size_t csz) {
     struct arena *a = arena_enter_own();
     struct chunk *c = NULL;
     if (a != NULL && (c = arena_alloc_aligned(a, align, csz)) == NULL &&
@@ -100,25 +133,71 @@ struct chunk *climb_aligned(size_t align, size_t req) {
         c = arena_alloc_aligned(a, align, csz);
     if (a != NULL)
         arena_leave(a);
-    if (c == NULL)
-        c = mapped_alloc(csz, align);
-    if (UNLIKELY(c == NULL)) {
+    return c != NULL ? c : mapped_alloc(csz, align);
+}
+
+void *climb_aligned(size_t align, size_t req) {
+    if (UNLIKELY(req > REQUEST_MAX - HEADER || align > REQUEST_MAX - HEADER - req)) {
         errno = ENOMEM;
         return NULL;
     }
-    fill_for_debugging(c);
-    return c;
+    settle_in();
+    size_t csz = chunk_size_of_request(req);
+    void *mem = deep_is_live() ? NULL : tcache_pop_aligned(self.tcache, csz, align);
+    if (mem != NULL)
+        return mem;
+    mem = aligned_from_runs(align, req);
+    if (mem == NULL) {
+        struct chunk *c = aligned_from_arenas(align, csz);
+        if (UNLIKELY(c == NULL)) {
+            errno = ENOMEM;
+            return NULL;
+        }
+        mem = mem_of_chunk(c);
+    }
+    fill_for_debugging(mem);
+    return mem;
+}
+
+size_t block_usable(const void *mem) {
+    return in_run(mem) ? run_object_size(mem) : usable_of_chunk_size(chunk_size(chunk_of_mem(mem)));
 }
 
 /* ---- down ---- */
 
-/* Into the calling thread's cache; false: no room, or not a size for it. */
+static void clear_for_debugging(void *mem) {
+    size_t perturb = option(OPT_PERTURB);
+    if (UNLIKELY(perturb != 0))
+        memset(mem, (int)perturb, block_usable(mem));
+}
+
+static void free_object(void *mem) {
+    struct cached *e = mem;
+    if (UNLIKELY(!run_object_plausible(mem)))
+        die(MSG_FREE_POINTER, mem, 0);
+    /* No list is walked to be sure: in this memory the key is written by frees alone, and erased when
+       an object is handed out. */
+    if (UNLIKELY(e->key == cached_key))
+        die(MSG_FREE_TCACHE_DOUBLE, mem, 0);
+    unsigned bin = run_bin_of(mem);
+    if (LIKELY(deep_is_live())) {
+        deep_put(bin, mem);
+        return;
+    }
+    clear_for_debugging(mem);
+    struct bundle one = {0};
+    e->key = cached_key;
+    bundle_push(&one, e);
+    depot_leave(bin, &one);
+}
+
+/* A chunk goes into the calling thread's cache; false: no room, or not a size for it. */
 static bool to_cache(void *mem, size_t csz) {
     struct tcache *t = self.tcache;
     size_t bin = tcache_bin(csz);
-    if (csz < MIN_CHUNK || bin >= TCACHE_BINS)
+    if (csz < MIN_CHUNK || bin >= TCACHE_BINS || deep_is_live())
         return false;
-    if (((struct cached *)mem)->key == tcache_key)
+    if (((struct cached *)mem)->key == cached_key)
         tcache_check_double_free(t, mem);
     if (t->room[bin] == 0)
         return false;
@@ -129,21 +208,30 @@ static bool to_cache(void *mem, size_t csz) {
     return true;
 }
 
-void descend(void *mem) {
+static void free_chunk(void *mem) {
     struct chunk *c = chunk_of_mem(mem);
-    if (UNLIKELY(!ptr_is_aligned(mem, ALIGNMENT)))
-        die(MSG_FREE_POINTER, mem, 0);
-    int saved = errno; /* settling in may call functions of libc */
-    settle_in();
-    errno = saved;
     size_t csz = chunk_size(c);
     if (to_cache(mem, csz))
         return;
     uintptr_t last;
     if (UNLIKELY(__builtin_add_overflow((uintptr_t)c, csz - MIN_CHUNK, &last)))
         die(MSG_FREE_SIZE, mem, chunk_head(c));
-    size_t perturb = option(OPT_PERTURB);
-    if (UNLIKELY(perturb != 0) && !is_mapped(c))
-        memset(mem, (int)perturb, csz - HEADER);
+    /* A small chunk in a bin that is shared with objects of runs. */
+    if (UNLIKELY(deep_is_live()) && ((struct cached *)mem)->key == cached_key)
+        die(MSG_FREE_TCACHE_DOUBLE, mem, chunk_head(c));
+    if (!is_mapped(c))
+        clear_for_debugging(mem);
     hand_back(c);
+}
+
+void descend(void *mem) {
+    if (UNLIKELY(!ptr_is_aligned(mem, ALIGNMENT)))
+        die(MSG_FREE_POINTER, mem, 0);
+    int saved = errno; /* settling in may call functions of libc */
+    settle_in();
+    errno = saved;
+    if (in_run(mem))
+        free_object(mem);
+    else
+        free_chunk(mem);
 }

@@ -5,12 +5,15 @@
 
 #include "chunk/chunk.h"
 
-/* A chunk in use for req bytes; from `*zero_from` on (at most to the payload's end) it is known to
-   hold zeros.  NULL, errno ENOMEM: req is absurd or there is no memory. */
-struct chunk *climb(size_t req, char **zero_from);
+/* A block for req bytes; from `*zero_from` on (at most to the block's end) it is known to hold zeros.
+   NULL, errno ENOMEM: req is absurd or there is no memory. */
+void *climb(size_t req, char **zero_from);
 
-/* The same with the payload aligned to `align`, a power of two of at least MIN_CHUNK. */
-struct chunk *climb_aligned(size_t align, size_t req);
+/* The same with the block aligned to `align`, a power of two of at least MIN_CHUNK. */
+void *climb_aligned(size_t align, size_t req);
+
+/* What the user of a block may use. */
+size_t block_usable(const void *mem);
 
 /* free, for a pointer that is not NULL.  errno survives. */
 void descend(void *mem);

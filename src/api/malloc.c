@@ -3,11 +3,11 @@
 #include "api/ladder.h"
 #include "api/names.h"
 #include "cache/tcache.h"
+#include "runs/run.h"
 
 static SLOW void *malloc_slow(size_t req) {
     char *zero_from;
-    struct chunk *c = climb(req, &zero_from);
-    return c != NULL ? mem_of_chunk(c) : NULL;
+    return climb(req, &zero_from);
 }
 
 EXPORT void *NAME(malloc)(size_t req) {
@@ -26,9 +26,9 @@ EXPORT void NAME(free)(void *mem) {
     if (UNLIKELY(mem == NULL))
         return;
     struct tcache *t = self.tcache;
-    size_t bin = tcache_bin_of_head(chunk_head(chunk_of_mem(mem)));
+    size_t bin = in_run(mem) ? run_bin_of(mem) : tcache_bin_of_head(chunk_head(chunk_of_mem(mem)));
     if (LIKELY(bin < TCACHE_SMALL_BINS && ptr_is_aligned(mem, ALIGNMENT) &&
-               ((struct cached *)mem)->key != tcache_key && t->room[bin] != 0))
+               ((struct cached *)mem)->key != cached_key && t->room[bin] != 0))
         tcache_push(t, bin, mem);
     else
         free_slow(mem);

@@ -1,20 +1,21 @@
 #include <errno.h>
 #include <string.h>
 
+#include "api/ladder.h"
 #include "api/names.h"
 #include "arena/arenas.h"
 #include "arena/mapped.h"
 #include "arena/resize.h"
 #include "guard/fatal.h"
 #include "life/start.h"
+#include "runs/run.h"
 
 /* Another block, the contents carried along; the old one is freed unless there is no other. */
 static void *move(void *mem, size_t req) {
     void *moved = NAME(malloc)(req);
     if (moved == NULL)
         return NULL;
-    size_t usable = usable_of_chunk_size(chunk_size(chunk_of_mem(mem)));
-    memcpy(moved, mem, size_min(usable, req));
+    memcpy(moved, mem, size_min(block_usable(mem), req));
     NAME(free)(mem);
     return moved;
 }
@@ -42,6 +43,14 @@ static void *resize(struct chunk *c, size_t req, size_t csz) {
     return fits ? mem_of_chunk(c) : move(mem_of_chunk(c), req);
 }
 
+static void *resize_object(void *mem, size_t req) {
+    if (UNLIKELY(!run_object_plausible(mem)))
+        die(MSG_REALLOC_POINTER, mem, 0);
+    size_t usable = run_object_size(mem);
+    /* A smaller object is worth a copy when it saves half. */
+    return req <= usable && req > usable / 2 ? mem : move(mem, req);
+}
+
 EXPORT void *NAME(realloc)(void *mem, size_t req) {
     if (mem == NULL)
         return NAME(malloc)(req);
@@ -49,6 +58,8 @@ EXPORT void *NAME(realloc)(void *mem, size_t req) {
         NAME(free)(mem);
         return NULL;
     }
+    if (in_run(mem))
+        return resize_object(mem, req);
     struct chunk *c = chunk_of_mem(mem);
     size_t have = chunk_size(c);
     /* Nothing would change: the same chunk size, or a remainder that could be no chunk. */

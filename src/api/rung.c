@@ -10,6 +10,7 @@
 #include "options/options.h"
 #include "os/os.h"
 #include "report/lookup.h"
+#include "runs/run.h"
 
 EXPORT size_t rung_counter(const char *name) {
     size_t value;
@@ -28,6 +29,13 @@ EXPORT const char *rung_version(void) {
     return RUNG_VERSION;
 }
 
+static void say(const char *what, const char *wrong, const void *where) {
+    char buf[256];
+    struct text t = text_in(buf, sizeof buf);
+    text_add(&t, "rung: %s: %s, at %p\n", what, wrong, where);
+    os_write(2, t.buf, t.len);
+}
+
 EXPORT int rung_heap_check(void) {
     int unsound = 0;
     start();
@@ -40,13 +48,19 @@ EXPORT int rung_heap_check(void) {
             arena_leave(a);
         }
         if (wrong != NULL) {
-            char buf[256];
-            struct text t = text_in(buf, sizeof buf);
-            text_add(&t, "rung: arena %u: %s, at %p\n", a->number, wrong, where);
-            os_write(2, t.buf, t.len);
+            char name[32];
+            struct text t = text_in(name, sizeof name);
+            text_add(&t, "arena %u", a->number);
+            say(name, wrong, where);
             unsound++;
         }
         a = arena_next(a);
     } while (a != &main_arena);
+    const void *where = NULL;
+    const char *wrong = runs_check(&where);
+    if (wrong != NULL) {
+        say("runs", wrong, where);
+        unsound++;
+    }
     return unsound;
 }

@@ -2,6 +2,7 @@
 #ifndef RUNG_BASE_SELF_H
 #define RUNG_BASE_SELF_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/compiler.h"
@@ -16,8 +17,11 @@ enum thread_stage {
     THREAD_GONE,       /* torn down; later calls are served without a cache and without binding */
 };
 
+enum { BIAS_HEADERS = 9, BIAS_RUNS = 1 };
+
 struct self {
     struct tcache *tcache; /* never NULL: a live cache, or one of the two empty ones */
+    size_t bias;           /* of the request in the cache's bin numbers (cache/tcache.h) */
     struct arena *arena;   /* the arena it is bound to; NULL before the first slow malloc */
     uint32_t held;         /* debug: bit r is set while a lock of rank r is held */
     uint8_t stage;         /* enum thread_stage */

@@ -3,6 +3,7 @@
 #include "arena/arenas.h"
 #include "arena/release.h"
 #include "base/counter.h"
+#include "cache/deep.h"
 #include "cache/hand_back.h"
 #include "chunk/meta.h"
 #include "options/options.h"
@@ -12,47 +13,29 @@
 struct tcache tcache_inactive;
 struct tcache tcache_disabled;
 
-uintptr_t tcache_key;
-
-__thread struct self self TLS_INITIAL_EXEC = {.tcache = &tcache_inactive};
+__thread struct self self TLS_INITIAL_EXEC = {.tcache = &tcache_inactive, .bias = BIAS_HEADERS};
 
 /* ---- start and end ---- */
 
-/* Row B3.  A key that also turns up in users' data would make innocent frees walk the lists: it
-   must be no small or nearly-negative number, and neither mostly zeros nor mostly ones. */
-static bool is_good_key(uintptr_t key) {
-    int ones = __builtin_popcountl(key);
-    return key > 0x1000000 && key < UINTPTR_MAX - 0x1000000 && ones >= 16 && ones <= 48;
-}
-
-void tcache_init(void) {
-    uintptr_t key = 0;
-    if (!os_random(&key, sizeof key))
-        key = 0;
-    /* Without entropy, or for a bad draw: stir in where the loader put us and what time it is. */
-    uintptr_t stir = (uintptr_t)&tcache_key ^ os_clock_us() << 20 ^ (uintptr_t)__builtin_frame_address(0);
-    while (!is_good_key(key)) {
-        stir = stir * 6364136223846793005u + 1442695040888963407u; /* Knuth's MMIX generator */
-        key ^= stir ^ stir >> 29;
-    }
-    tcache_key = key;
+static bool start_plain(void) {
+    struct tcache *t = meta_alloc(sizeof *t);
+    if (t == NULL)
+        return false;
+    size_t last = tcache_bin(chunk_size_of_request(option(OPT_TCACHE_MAX)));
+    for (size_t bin = 0; bin <= last && bin < TCACHE_BINS; bin++)
+        t->room[bin] = (uint16_t)option(OPT_TCACHE_COUNT);
+    self.tcache = t;
+    return true;
 }
 
 void tcache_start(void) {
     if (!tcache_is_inactive(self.tcache))
         return;
     self.tcache = &tcache_disabled;
-    size_t count = option(OPT_TCACHE_COUNT);
-    if (count == 0 || option(OPT_PERTURB) != 0)
+    if (option(OPT_TCACHE_COUNT) == 0 || option(OPT_PERTURB) != 0)
         return;
-    struct tcache *t = meta_alloc(sizeof *t);
-    if (t == NULL)
-        return;
-    size_t last = tcache_bin(chunk_size_of_request(option(OPT_TCACHE_MAX)));
-    for (size_t bin = 0; bin <= last && bin < TCACHE_BINS; bin++)
-        t->room[bin] = (uint16_t)count;
-    counter_add(COUNT_TCACHES, 1);
-    self.tcache = t;
+    if (option(OPT_RUNS) != 0 ? deep_start() : start_plain())
+        counter_add(COUNT_TCACHES, 1);
 }
 
 /* Takes the whole of a bin apart; at the thread's end only. */
@@ -70,12 +53,18 @@ static void drain(struct tcache *t, size_t bin) {
 
 void tcache_stop(void) {
     struct tcache *t = self.tcache;
-    self.tcache = &tcache_disabled;
-    if (t == &tcache_inactive || t == &tcache_disabled)
+    if (t == &tcache_inactive || t == &tcache_disabled) {
+        self.tcache = &tcache_disabled;
         return;
+    }
+    counter_sub(COUNT_TCACHES, 1);
+    if (deep_is_live()) {
+        deep_stop();
+        return;
+    }
+    self.tcache = &tcache_disabled;
     for (size_t bin = 0; bin < TCACHE_BINS; bin++)
         drain(t, bin);
-    counter_sub(COUNT_TCACHES, 1);
     meta_free(t, sizeof *t);
 }
 
@@ -132,7 +121,7 @@ void tcache_push_large(struct tcache *t, size_t bin, void *mem) {
         tcache_push(t, bin, mem);
         return;
     }
-    e->key = tcache_key;
+    e->key = cached_key;
     mask_next(e, next_checked(before, MSG_MALLOC_TCACHE_ALIGN));
     mask_next(before, e);
     t->room[bin]--;
@@ -154,7 +143,7 @@ void tcache_accept(struct tcache *t, size_t bin, struct batch *b) {
     for (struct chunk *c = b->last; c != NULL;) {
         struct chunk *older = c->link.next != NULL ? chunk_of_link(c->link.next) : NULL;
         struct cached *e = mem_of_chunk(c);
-        e->key = tcache_key;
+        e->key = cached_key;
         if (above != NULL)
             mask_next(above, e);
         else

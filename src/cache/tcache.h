@@ -36,6 +36,7 @@
 
 #include "arena/batch.h"
 #include "base/self.h"
+#include "chunk/cached.h"
 #include "chunk/chunk.h"
 #include "guard/fatal.h"
 
@@ -47,12 +48,6 @@ enum {
 
 #define TCACHE_SMALL_MAX ((size_t)1040)
 
-/* A cached object, laid over the user's bytes. */
-struct cached {
-    uintptr_t masked_next;
-    uintptr_t key;
-};
-
 struct tcache {
     uint16_t room[TCACHE_BINS];
     struct cached *head[TCACHE_BINS];
@@ -60,19 +55,8 @@ struct tcache {
 
 _Static_assert(sizeof(struct tcache) == 760, "row B1");
 
-extern uintptr_t tcache_key;
 extern struct tcache tcache_inactive;
 extern struct tcache tcache_disabled;
-
-/* ---- links ---- */
-
-static HOT struct cached *unmask_next(const struct cached *e) {
-    return (struct cached *)(e->masked_next ^ ((uintptr_t)&e->masked_next >> 12));
-}
-
-static HOT void mask_next(struct cached *e, const struct cached *next) {
-    e->masked_next = (uintptr_t)next ^ ((uintptr_t)&e->masked_next >> 12);
-}
 
 /* ---- the hot path ---- */
 
@@ -81,11 +65,16 @@ static HOT size_t tcache_bin_of_head(size_t head) {
     return head / ALIGNMENT - MIN_CHUNK / ALIGNMENT;
 }
 
+/* The bin whose objects hold req bytes: with headers bin 0 holds up to 24 and the others 16 each, with
+   runs (below) all hold 16 each; self.bias is 9 or 1 accordingly.  Past the linear bins the numbers
+   go on. */
 static HOT size_t tcache_bin_of_request(size_t req) {
-    /* (max(req, 9) + 8 rounded up to 16, in units of 16) - 2; a request near SIZE_MAX wraps to bin
-       numbers past the linear ones, too. */
-    size_t padded = req < 9 ? 9 : req;
-    return (padded + OVERHEAD + ALIGNMENT - 1) / ALIGNMENT - MIN_CHUNK / ALIGNMENT;
+    return (req > self.bias ? req - self.bias : 0) / ALIGNMENT;
+}
+
+/* The bytes every object of a linear bin has at least. */
+static HOT size_t tcache_bin_usable(size_t bin) {
+    return bin * ALIGNMENT + ALIGNMENT - 1 + self.bias;
 }
 
 static HOT void *tcache_pop(struct tcache *t, size_t bin) {
@@ -101,16 +90,13 @@ static HOT void *tcache_pop(struct tcache *t, size_t bin) {
 
 static HOT void tcache_push(struct tcache *t, size_t bin, void *mem) {
     struct cached *e = mem;
-    e->key = tcache_key;
+    e->key = cached_key;
     mask_next(e, t->head[bin]);
     t->head[bin] = e;
     t->room[bin]--;
 }
 
 /* ---- off the hot path ---- */
-
-/* Draws the key and notes the options.  Called once, at start-up. */
-void tcache_init(void);
 
 /* Gives the calling thread a live cache, or the disabled one if that is not to be.  Nothing happens
    if it has either already. */

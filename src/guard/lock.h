@@ -41,6 +41,9 @@ enum lock_rank {
     RANK_START,  /* reading the options, once */
     RANK_ARENAS, /* the list of arenas, who is bound to which, which are parked */
     RANK_ARENA,  /* one arena: its bins, top, sub-heaps; the main arena's also covers the break */
+    RANK_DEPOT,  /* one size's bundles between threads */
+    RANK_RUN_BIN, /* the runs of one size */
+    RANK_SPACE,  /* where runs come from */
     RANK_META,   /* the allocator of the library's own structures; leaf */
 };
 

@@ -24,8 +24,10 @@
 
 #include "arena/arenas.h"
 #include "base/counter.h"
+#include "cache/depot.h"
 #include "chunk/meta.h"
 #include "os/os.h"
+#include "runs/run.h"
 
 /* How long the freeze waits for holders.  The regions are microseconds long, but their threads may
    be off the CPU. */
@@ -47,19 +49,29 @@ static void leave_gate(const uint64_t *signals) {
     os_restore_signals(signals);
 }
 
+static uint64_t deadline;
+
+static void freeze_shared(struct lock *l) {
+    lock_fork_freeze(l, deadline);
+}
+
 static void freeze_all(void) {
-    uint64_t deadline = os_clock_us() + FREEZE_LIMIT_US;
+    deadline = os_clock_us() + FREEZE_LIMIT_US;
     lock_fork_freeze(&arenas_lock, deadline);
     struct arena *a = &main_arena;
     do {
         lock_fork_freeze(&a->lock, deadline);
         a = arena_next(a);
     } while (a != &main_arena);
+    depot_each_lock(freeze_shared);
+    runs_each_lock(freeze_shared);
     lock_fork_freeze(&meta_lock, deadline);
 }
 
 static void thaw_all(void) {
     lock_fork_thaw(&meta_lock);
+    runs_each_lock(lock_fork_thaw);
+    depot_each_lock(lock_fork_thaw);
     struct arena *a = &main_arena;
     do {
         lock_fork_thaw(&a->lock);
@@ -105,10 +117,17 @@ static void parent(void) {
         catch_up();
 }
 
+/* What a lock that stays shut guards, a size's runs or shelf, is done without. */
+static void open_in_child(struct lock *l) {
+    (void)lock_fork_child(l);
+}
+
 static void child(void) {
     atomic_store_explicit(&gate, 0, memory_order_relaxed);
     forks = 0;
     lock_fork_child(&meta_lock);
+    runs_each_lock(open_in_child);
+    depot_each_lock(open_in_child);
     lock_fork_child(&arenas_lock);
     struct arena *a = &main_arena;
     do {

@@ -43,7 +43,7 @@ COLD void start_slow(void) {
         os_read_facts();
         read_environment();
         huge_init();
-        tcache_init();
+        cached_key_init();
         arenas_init();
         atomic_store_explicit(&started, true, memory_order_release);
     }

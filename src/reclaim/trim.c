@@ -2,8 +2,10 @@
 
 #include "arena/arenas.h"
 #include "arena/top.h"
+#include "cache/depot.h"
 #include "guard/assert.h"
 #include "os/os.h"
+#include "runs/run.h"
 
 /* The pages that lie wholly within a free chunk's unused part: behind its links, and up to its
    boundary tag, which is its successor's first word. */
@@ -29,7 +31,8 @@ bool trim_arena(struct arena *a, size_t pad) {
 }
 
 bool trim_everything(size_t pad) {
-    bool gave = false;
+    depot_empty();
+    bool gave = runs_purge(0);
     struct arena *a = &main_arena;
     do {
         if (arena_enter(a)) {

@@ -5,6 +5,7 @@
 #include "arena/arenas.h"
 #include "arena/heap.h"
 #include "life/start.h"
+#include "runs/run.h"
 
 static void summarise(struct bins *b, unsigned index, struct bin_summary *s) {
     struct link *head = bin_head(b, index);
@@ -76,4 +77,16 @@ void snapshot_totals(struct totals *t) {
         totals_add(t, &s);
         a = arena_next(a);
     } while (a != &main_arena);
+    totals_add_runs(t);
+}
+
+void totals_add_runs(struct totals *t) {
+    struct runs_totals r;
+    runs_count(&r);
+    t->free_bytes += r.system - r.out;
+    t->free_chunks += r.system > 0; /* they are not counted one by one */
+    t->system += r.system;
+    t->system_max += r.system;
+    t->address_space += r.system;
+    t->committed += r.system;
 }

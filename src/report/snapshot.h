@@ -46,7 +46,10 @@ struct totals {
 
 void totals_add(struct totals *t, const struct arena_snapshot *s);
 
-/* All arenas. */
+/* What lies in runs, if there are any: in use what is handed out, to users or caches. */
+void totals_add_runs(struct totals *t);
+
+/* All arenas, and the runs. */
 void snapshot_totals(struct totals *t);
 
 #endif

@@ -1,0 +1,35 @@
+/* The sizes that runs come in: multiples of 16 up to 1 KiB, then four a doubling up to 32 KiB, so
+   that no request is rounded up by more than a fifth.
+ *
+ *   bin      0   1  ..  63 |   64   65   66   67 |   68 ..    83
+ *   bytes   16  32 .. 1024 | 1280 1536 1792 2048 | 2560 .. 32768     */
+#ifndef RUNG_RUNS_SIZE_CLASS_H
+#define RUNG_RUNS_SIZE_CLASS_H
+
+#include "base/bits.h"
+
+enum {
+    RUN_SMALL_BINS = 64,
+    RUN_BINS = 84,
+};
+
+#define RUN_SMALL_MAX ((size_t)1024)
+#define RUN_MAX (32 * KIB)
+
+/* req <= RUN_MAX. */
+static HOT unsigned run_bin_of_request(size_t req) {
+    size_t last = req - (req > 0); /* the number of the last byte */
+    if (last < RUN_SMALL_MAX)
+        return (unsigned)(last / 16);
+    unsigned doubling = log2_floor(last); /* 10..14 */
+    return RUN_SMALL_BINS + (doubling - 10) * 4 + (unsigned)(last >> (doubling - 2)) % 4;
+}
+
+static HOT size_t run_bin_size(unsigned bin) {
+    if (bin < RUN_SMALL_BINS)
+        return (bin + 1) * (size_t)16;
+    unsigned doubling = 10 + (bin - RUN_SMALL_BINS) / 4;
+    return ((size_t)5 + (bin - RUN_SMALL_BINS) % 4) << (doubling - 2);
+}
+
+#endif
