@@ -36,7 +36,10 @@ bool top_trim(struct arena *a, size_t pad) {
 struct chunk *top_fence_off(struct chunk *old, size_t csz) {
     size_t rest = align_down(csz - 2 * FENCEPOST, ALIGNMENT);
     size_t flag = chunk_head(old) & (PREV_INUSE | SECONDARY);
-    chunk_set_head(chunk_at(old, rest), FENCEPOST | PREV_INUSE);
+    /* 16 bytes in front of the two are a third, which the second's flag tells of: whoever takes a
+       window apart could not find it otherwise. */
+    size_t third = rest == FENCEPOST ? SECONDARY : 0;
+    chunk_set_head(chunk_at(old, rest), FENCEPOST | PREV_INUSE | third);
     chunk_set_head(chunk_at(old, rest + FENCEPOST), FENCEPOST | PREV_INUSE);
     if (rest > 0) /* otherwise the first fencepost has taken old's place */
         chunk_set_head(old, rest | flag);

@@ -42,6 +42,8 @@ static bool drop_last_window(struct arena *a, struct heap *h, size_t pad) {
     struct heap *prev = h->prev;
     struct chunk *post = (struct chunk *)(heap_end(prev) - 2 * FENCEPOST);
     assert_structure(chunk_size(post) == FENCEPOST);
+    if (is_secondary(post)) /* see top_fence_off() */
+        post = (struct chunk *)((char *)post - FENCEPOST);
     struct chunk *t = post;
     bool merge = !prev_inuse(post);
     if (merge)
