@@ -20,9 +20,9 @@ def heap_systems(measured: Measurement) -> list[Optional[int]]:
 arenas_counted = Lab(
     name="arenas-counted",
     question="How many arenas does a threaded program have?",
-    text="""Eight threads, one after another, allocate and write 64 blocks of 4096 bytes each and keep them. The arenas
-    are counted in the memory map, where a sub-heap is the only anonymous mapping that begins on a 64 MiB boundary, and
-    in what malloc_info writes. Then again with arena_max=2.""",
+    text="""Eight threads, one after another, get an arena, then allocate and write 64 blocks of 4096 bytes each and keep
+    them. The arenas are counted in the memory map, where a sub-heap is what reaches from one 64 MiB boundary to the
+    next, and in what malloc_info writes. Then again with arena_max=2.""",
     pages_of_4k=True,
     cases=[Case("default", "arenas", args=[8]), Case("arena_max=2", "arenas", args=[8], env={"MALLOC_ARENA_MAX": "2"})],
     figures=[

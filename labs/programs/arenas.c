@@ -9,12 +9,13 @@
 static void worker(size_t index) {
     void *kept[64];
     (void)index;
-    for (int i = 0; i < 64; i++) {
+    kept[0] = malloc(4096); /* gives the thread its arena, while no other thread holds one's lock */
+    crowd_ready();
+    crowd_meet();
+    for (int i = 1; i < 64; i++)
         kept[i] = malloc(4096);
+    for (int i = 0; i < 64; i++)
         memset(kept[i], 1, 4096);
-        if (i == 0)
-            crowd_ready();
-    }
     crowd_meet();
     crowd_meet();
     for (int i = 0; i < 64; i++)
@@ -26,7 +27,8 @@ int main(int argc, char **argv) {
     static long kib[1024];
     free(malloc(16)); /* the main thread's arena exists before any thread asks */
     crowd_start((size_t)argument(argc, argv, 1, 8), worker);
-    crowd_meet();
+    crowd_meet(); /* every thread has its arena */
+    crowd_meet(); /* every thread has its blocks */
     size_t count = subheaps(found, sizeof found / sizeof found[0]);
     for (size_t i = 0; i < count; i++)
         kib[i] = (long)((found[i].end - found[i].start) / KIB);

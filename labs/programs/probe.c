@@ -179,12 +179,21 @@ size_t mappings(struct mapping *out, size_t limit) {
     return count;
 }
 
+/* A thread's stack may begin on such a boundary by chance; but only a sub-heap reaches to the next one, with
+ * what it has committed and, behind that, what it has reserved. */
+static bool is_subheap(const struct mapping *m, const struct mapping *after) {
+    if (!m->anonymous || strcmp(m->permissions, "rw-p") != 0 || m->start % SUBHEAP_SIZE != 0)
+        return false;
+    uintptr_t boundary = m->start + SUBHEAP_SIZE;
+    return m->end >= boundary ||
+           (after->start == m->end && after->end >= boundary && after->permissions[0] == '-');
+}
+
 size_t subheaps(struct mapping *out, size_t limit) {
     static struct mapping all[4096];
     size_t total = mappings(all, sizeof all / sizeof all[0]), count = 0;
-    for (size_t i = 0; i < total && count < limit; i++)
-        if (all[i].anonymous && strcmp(all[i].permissions, "rw-p") == 0 &&
-            all[i].start % SUBHEAP_SIZE == 0)
+    for (size_t i = 0; i + 1 < total && count < limit; i++)
+        if (is_subheap(&all[i], &all[i + 1]))
             out[count++] = all[i];
     return count;
 }

@@ -59,7 +59,7 @@ struct mapping {
 };
 /* Fill `out` with the process's mappings in address order; returns how many there are, at most `limit`. */
 size_t mappings(struct mapping *out, size_t limit);
-/* Readable and writable anonymous mappings that start on a sub-heap boundary: the secondary arenas' sub-heaps. */
+/* The secondary arenas' sub-heaps: what of each is readable and writable. */
 size_t subheaps(struct mapping *out, size_t limit);
 
 /* The sub-heap a pointer lies in, 0 for the main arena and for mapped chunks: the owner is one bit and one mask away. */
