@@ -16,11 +16,12 @@ static _Atomic bool hooks_begun, hooks_ready;
 
 /* Runs among the destructors of the thread's other keys, in no known order, up to
    PTHREAD_DESTRUCTOR_ITERATIONS times while keys have values.  Those others may still allocate and
-   free, so this one puts itself off to the last round; what comes after it all the same finds the
-   disabled cache and is not bound again. */
+   free, so this one puts itself off to the last round but one, before the runtimes of sanitizers,
+   which take the last and leave nothing for instrumented code to run on; what comes after it all
+   the same finds the disabled cache and is not bound again. */
 static void at_thread_exit(void *unused) {
     (void)unused;
-    if (self.exit_rounds + 1 < PTHREAD_DESTRUCTOR_ITERATIONS) {
+    if (self.exit_rounds + 2 < PTHREAD_DESTRUCTOR_ITERATIONS) {
         self.exit_rounds++;
         if (pthread_setspecific(exit_key, &self) == 0)
             return;
