@@ -158,7 +158,8 @@ static void test_lock_counters(void **state) {
     (void)state;
     without_cache();
     rung_free(rung_malloc(100));
-    assert_int_equal(rung_counter("lock_acquisitions"), 0); /* there is one thread */
+    if (single_threaded()) /* under a sanitizer there is its own thread */
+        assert_int_equal(rung_counter("lock_acquisitions"), 0);
     in_thread(nothing, NULL);
     size_t before = rung_counter("lock_acquisitions");
     rung_free(rung_malloc(100));
