@@ -1,5 +1,6 @@
-// FIELD 14: in a limited address space (ulimit -v) memory runs out with NULL and ENOMEM, everything freed can be used again, and nothing
-// crashes: not in one thread, not in several, not while the program starts.
+// FIELD 14: in a limited address space (ulimit -v) memory runs out with NULL and ENOMEM, everything
+// freed can be used again, and nothing crashes: not in one thread, not in several, not while the
+// program starts.
 #include "child.h"
 #include "workout.h"
 #include <pthread.h>
@@ -62,12 +63,13 @@ static void in_one_thread(void *size) {
     limit_room(ROOM);
     size_t first = exhaust(*(size_t *)size, &blocks);
     refusals_while_exhausted();
-    CHECK(first > ROOM / 2, "only %zu MiB of 200 could be had in blocks of %zu", first >> 20, *(size_t *)size);
+    CHECK(first > ROOM / 2, "only %zu MiB of 200 could be had in blocks of %zu", first >> 20,
+          *(size_t *)size);
     for (int round = 0; round < 3; round++) {
         release(&blocks);
         size_t again = exhaust(*(size_t *)size, &blocks);
-        CHECK(again >= first / 10 * 9, "blocks of %zu: %zu MiB at first, %zu MiB in round %d", *(size_t *)size,
-              first >> 20, again >> 20, round);
+        CHECK(again >= first / 10 * 9, "blocks of %zu: %zu MiB at first, %zu MiB in round %d",
+              *(size_t *)size, first >> 20, again >> 20, round);
     }
     release(&blocks);
     work_out(&the_allocator, 5, 10000);
@@ -83,7 +85,8 @@ static void sizes_in_turn(void *unused) {
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct list *blocks = NULL;
         size_t total = exhaust(sizes[i], &blocks);
-        CHECK(total > ROOM / 2, "blocks of %zu after others: %zu MiB of 200", sizes[i], total >> 20);
+        CHECK(total > ROOM / 2, "blocks of %zu after others: %zu MiB of 200", sizes[i],
+              total >> 20);
         release(&blocks);
         malloc_trim(0);
     }
@@ -106,7 +109,8 @@ static void in_threads(void *unused) {
     int started = 0;
     limit_room(ROOM);
     for (size_t i = 0; i < 4; i++)
-        if (pthread_create(&t[started], NULL, exhausting_thread, (void *)(uintptr_t)(600 << i * 3)) == 0)
+        if (pthread_create(&t[started], NULL, exhausting_thread,
+                           (void *)(uintptr_t)(600 << i * 3)) == 0)
             started++;
     CHECK(started > 0, "no thread could be started");
     while (started-- > 0)
@@ -119,7 +123,8 @@ static void in_threads(void *unused) {
     _exit(check_result());
 }
 
-// A whole program under a limit that leaves it little: it starts, or the loader says why it cannot; it never crashes.
+// A whole program under a limit that leaves it little: it starts, or the loader says why it cannot;
+// it never crashes.
 static void start_limited(rlim_t limit_bytes, char *program, bool must_work) {
     struct rlimit before;
     getrlimit(RLIMIT_AS, &before);
@@ -131,8 +136,8 @@ static void start_limited(rlim_t limit_bytes, char *program, bool must_work) {
     struct outcome o;
     run_child(&job, &o);
     setrlimit(RLIMIT_AS, &before);
-    CHECK(WIFEXITED(o.status), "a start with %llu MiB of address space: %s: %s", (unsigned long long)limit_bytes >> 20,
-          ending(&o), o.err);
+    CHECK(WIFEXITED(o.status), "a start with %llu MiB of address space: %s: %s",
+          (unsigned long long)limit_bytes >> 20, ending(&o), o.err);
     CHECK(!must_work || exited_with(&o, 0), "a start with %llu MiB of address space: %s: %s",
           (unsigned long long)limit_bytes >> 20, ending(&o), o.err);
 }

@@ -1,17 +1,20 @@
-// Row E2: every pointer is 16-byte aligned, aligned requests get what they ask for, and each function treats an alignment it
-// cannot serve in its own way.
+// Row E2: every pointer is 16-byte aligned, aligned requests get what they ask for, and each
+// function treats an alignment it cannot serve in its own way.
 #include "check.h"
 #include <malloc.h>
 
 static void test_always_16(void) {
     void *kept[6] = {0};
     for (size_t size = 0; size < 6000; size++) {
-        void *mem[6] = {malloc(size), calloc(1, size), realloc(NULL, size), memalign(2, size), valloc(size),
-                        malloc(size * 50)};
+        void *mem[6] = {malloc(size),      calloc(1, size), realloc(NULL, size),
+                        memalign(2, size), valloc(size),    malloc(size * 50)};
         for (int i = 0; i < 6; i++) {
-            CHECK(mem[i] && (uintptr_t)mem[i] % 16 == 0, "function %d, size %zu: %p", i, size, mem[i]);
-            void *grown = realloc(mem[i], size * 2 + 1);
-            CHECK((uintptr_t)grown % 16 == 0, "realloc of function %d to %zu: %p", i, size * 2 + 1, grown);
+            mem[i] = launder(mem[i]);
+            CHECK(mem[i] && (uintptr_t)mem[i] % 16 == 0, "function %d, size %zu: %p", i, size,
+                  mem[i]);
+            void *grown = launder(realloc(mem[i], size * 2 + 1));
+            CHECK((uintptr_t)grown % 16 == 0, "realloc of function %d to %zu: %p", i, size * 2 + 1,
+                  grown);
             free(kept[i]);
             kept[i] = grown;
         }
@@ -21,6 +24,7 @@ static void test_always_16(void) {
 }
 
 static void expect_aligned(const char *what, void *mem, size_t alignment, size_t size) {
+    mem = launder(mem);
     CHECK(mem, "%s(%zu, %zu) failed: errno %d", what, alignment, size, errno);
     if (!mem)
         return;
@@ -47,7 +51,8 @@ static void test_powers_of_two(void) {
         }
 }
 
-static const size_t not_powers[] = {3, 5, 6, 7, 12, 17, 20, 24, 33, 48, 96, 1000, 4095, 4097, 12288, 65537, 100000};
+static const size_t not_powers[] = {3,  5,  6,    7,    12,   17,    20,    24,    33,
+                                    48, 96, 1000, 4095, 4097, 12288, 65537, 100000};
 
 static void test_memalign_rounds_up(void) {
     for (size_t i = 0; i < sizeof not_powers / sizeof *not_powers; i++) {
@@ -57,12 +62,14 @@ static void test_memalign_rounds_up(void) {
         for (int k = 0; k < 8; k++)
             expect_aligned("memalign", memalign(not_powers[i], 100), up, 100);
     }
-    expect_aligned("memalign", memalign(0, 100), 16, 100);
+    expect_aligned("memalign", memalign(opaque(0), 100), 16, 100);
 }
 
 static void test_refusals(void) {
-    static const size_t others[] = {0, (size_t)3 << 20, ((size_t)1 << 62) + 1, SIZE_MAX, SIZE_MAX - 1};
-    for (size_t i = 0; i < sizeof not_powers / sizeof *not_powers + sizeof others / sizeof *others; i++) {
+    static const size_t others[] = {0, (size_t)3 << 20, ((size_t)1 << 62) + 1, SIZE_MAX,
+                                    SIZE_MAX - 1};
+    for (size_t i = 0; i < sizeof not_powers / sizeof *not_powers + sizeof others / sizeof *others;
+         i++) {
         size_t n = sizeof not_powers / sizeof *not_powers;
         size_t alignment = i < n ? not_powers[i] : others[i - n];
         void *mem = &mem;
@@ -80,7 +87,8 @@ static void test_refusals(void) {
         free(mem);
     }
     errno = 0;
-    CHECK(!memalign(SIZE_MAX / 2 + 2, 100) && errno == EINVAL, "memalign(SIZE_MAX / 2 + 2): errno %d", errno);
+    CHECK(!memalign(opaque(SIZE_MAX / 2 + 2), 100) && errno == EINVAL,
+          "memalign(SIZE_MAX / 2 + 2): errno %d", errno);
 }
 
 // valloc and pvalloc give pages; pvalloc whole ones.

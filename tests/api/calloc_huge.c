@@ -1,4 +1,5 @@
-// FIELD 23: calloc of fresh memory touches none of it; calloc of used memory clears it, wherever the memory comes from.
+// FIELD 23: calloc of fresh memory touches none of it; calloc of used memory clears it, wherever
+// the memory comes from.
 #include "check.h"
 #include <malloc.h>
 #include <pthread.h>
@@ -12,7 +13,8 @@ static void test_untouched(void) {
     long grown = status_kib("VmRSS") - before;
     CHECK(grown < 4096, "calloc(1 GiB) and one byte made %ld KiB resident", grown);
     size_t step = 1 << 16;
-    for (size_t i = 0; i < (size_t)1 << 30; i += step * 256) // reading maps the zero page, not memory
+    for (size_t i = 0; i < (size_t)1 << 30;
+         i += step * 256) // reading maps the zero page, not memory
         CHECK(mem[i] == (i == (size_t)1 << 29), "byte %zu is %d", i, mem[i]);
     free(mem);
 }
@@ -25,7 +27,8 @@ static void expect_zero(const unsigned char *mem, size_t n, const char *what) {
         }
 }
 
-// Dirty blocks of every size go and come again, by way of the caches, the bins, top, and memory given back and taken again.
+// Dirty blocks of every size go and come again, by way of the caches, the bins, top, and memory
+// given back and taken again.
 static void *test_reused(void *unused) {
     enum { BLOCKS = 100 };
     static __thread unsigned char *mem[BLOCKS];

@@ -1,5 +1,6 @@
-// What every program under tests/api and tests/fork shares: assertions that report and go on, skips that say why,
-// and the question "whose malloc am I running on?", because a test of the wrong allocator proves nothing.
+// What every program under tests/api and tests/fork shares: assertions that report and go on, skips
+// that say why, and the question "whose malloc am I running on?", because a test of the wrong
+// allocator proves nothing.
 #ifndef TESTS_API_CHECK_H
 #define TESTS_API_CHECK_H
 
@@ -18,7 +19,8 @@
 
 static int check_failures;
 
-// Writes without stdio: a report must come out even while a stream lock or the heap is what is being tested.
+// Writes without stdio: a report must come out even while a stream lock or the heap is what is
+// being tested.
 __attribute__((format(printf, 1, 2), unused)) static void say(const char *fmt, ...) {
     char line[1024];
     va_list ap;
@@ -64,8 +66,8 @@ __attribute__((unused)) static int check_result(void) {
     return check_failures ? 1 : 0;
 }
 
-// With RUNG_TEST_HOST_MALLOC=1 the programs accept the system's own malloc: this is how the tests themselves are tried out.
-// Checks that only newer rules satisfy are left out then.
+// With RUNG_TEST_HOST_MALLOC=1 the programs accept the system's own malloc: this is how the tests
+// themselves are tried out. Checks that only newer rules satisfy are left out then.
 __attribute__((unused)) static bool on_host_malloc(void) {
     const char *v = getenv("RUNG_TEST_HOST_MALLOC");
     return v && strcmp(v, "1") == 0;
@@ -93,13 +95,21 @@ __attribute__((unused)) static void check_heap(const char *when) {
         CHECK(heap_check() == 0, "rung_heap_check() found a broken heap %s", when);
 }
 
-// Hides where a pointer came from, so that the compiler neither warns of nor optimizes away a deliberate misuse.
+// Hides where a pointer or a number came from. The headers promise the compiler that malloc's
+// pointers are aligned and that no two are the same: with those promises it may decide a check of
+// ours by itself, or warn of a deliberate misuse.
 __attribute__((unused)) static void *launder(void *p) {
     __asm__ volatile("" : "+r"(p) : : "memory");
     return p;
 }
 
-// The chunk header as DESIGN row A1 lays it out: the word before the payload is the chunk's size with three flags.
+__attribute__((unused)) static size_t opaque(size_t n) {
+    __asm__ volatile("" : "+r"(n));
+    return n;
+}
+
+// The chunk header as DESIGN row A1 lays it out: the word before the payload is the chunk's size
+// with three flags.
 enum { PREV_INUSE = 1, IS_MMAPPED = 2, NON_MAIN_ARENA = 4, FLAG_BITS = 7 };
 
 __attribute__((unused)) static size_t *size_field(void *mem) {

@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 
 struct outcome {
-    int status;      // as waitpid gives it
-    char out[8192];  // what came through standard output
-    char err[8192];  // what came through standard error
+    int status;     // as waitpid gives it
+    char out[8192]; // what came through standard output
+    char err[8192]; // what came through standard error
 };
 
 struct child_job {
@@ -61,7 +61,8 @@ static inline void run_child(const struct child_job *job, struct outcome *o) {
     size_t used_out = 0, used_err = 0;
     bool out_open = true, err_open = true;
     while (out_open || err_open) {
-        struct pollfd p[2] = {{out_open ? out[0] : -1, POLLIN, 0}, {err_open ? err[0] : -1, POLLIN, 0}};
+        struct pollfd p[2] = {{out_open ? out[0] : -1, POLLIN, 0},
+                              {err_open ? err[0] : -1, POLLIN, 0}};
         if (poll(p, 2, -1) < 0)
             continue;
         if (p[0].revents)

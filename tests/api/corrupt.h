@@ -1,6 +1,7 @@
-// Row E5: each corruption message, provoked by a misuse. A case runs in a process of its own, once in the main thread and once in a
-// second one (another arena), and must end with SIGABRT and the exact text as the first line of standard error. Lines after
-// it may name the object; they begin with "rung: ".
+// Row E5: each corruption message, provoked by a misuse. A case runs in a process of its own, once
+// in the main thread and once in a second one (another arena), and must end with SIGABRT and the
+// exact text as the first line of standard error. Lines after it may name the object; they begin
+// with "rung: ".
 //
 //   chunk in use                          chunk in a bin
 //   word -2  previous chunk's size        word -2  (if the previous chunk is free)
@@ -48,12 +49,14 @@ static inline size_t *following_size(void *mem) {
     return size_field(following(mem));
 }
 
-// The word in which a free chunk repeats its size; the following chunk knows it as the size of its predecessor.
+// The word in which a free chunk repeats its size; the following chunk knows it as the size of its
+// predecessor.
 static inline size_t *foot(void *mem) {
     return words(following(mem)) - 2;
 }
 
-// Gets `n` blocks that lie one behind the other. Blocks that came from elsewhere are kept, so that they cannot come again.
+// Gets `n` blocks that lie one behind the other. Blocks that came from elsewhere are kept, so that
+// they cannot come again.
 static inline void place(void **mem, const size_t *request, int n) {
     for (int attempt = 0; attempt < 500; attempt++) {
         bool in_a_row = true;
@@ -101,7 +104,8 @@ static inline void misuse_in_thread(void *m) {
     say("the misuse went unnoticed");
 }
 
-static inline void expect_message(const struct misuse *m, const char *where, const struct outcome *o) {
+static inline void expect_message(const struct misuse *m, const char *where,
+                                  const struct outcome *o) {
     CHECK(killed_by(o, SIGABRT), "%s (%s): %s, not SIGABRT", m->name, where, ending(o));
     size_t n = strlen(m->message);
     CHECK(strncmp(o->err, m->message, n) == 0 && o->err[n] == '\n',

@@ -1,4 +1,5 @@
-// Row E5: what malloc finds on its way through the unsorted, small and large bins to top and to the system.
+// Row E5: what malloc finds on its way through the unsorted, small and large bins to top and to the
+// system.
 #include "corrupt.h"
 
 static void *freed_large(void) {
@@ -47,8 +48,9 @@ static void unsorted_in_use_to_its_neighbour(void) {
     sort_bins();
 }
 
-// The scan of the unsorted chunks gives up after 10,000 of them; what it left can be broken. `request` is then cut from a
-// chunk of a bin, and the rest is to be put in front of the broken one.
+// The scan of the unsorted chunks gives up after 10,000 of them; what it left can be broken.
+// `request` is then cut from a chunk of a bin, and the rest is to be put in front of the broken
+// one.
 static void cut_with_unsorted_left(size_t request) {
     enum { MANY = 10500 };
     static void *mem[MANY];
@@ -88,7 +90,8 @@ static void small_broken_bk(void) {
         REQUIRE(malloc(SMALL), "no memory");
 }
 
-// Two chunks for one large bin; the first is sorted in already when `word` of it is broken, then the second follows.
+// Two chunks for one large bin; the first is sorted in already when `word` of it is broken, then
+// the second follows.
 static void sort_beside_broken(size_t first, size_t second, int word) {
     PLACE(mem, first, GUARD, second, GUARD);
     free(mem[0]);
@@ -136,11 +139,14 @@ static const struct misuse cases[] = {
     {"unsorted, size too big", unsorted_size_too_big, "malloc(): invalid size (unsorted)", 0},
     {"unsorted, next size too small", unsorted_next_size_too_small,
      "malloc(): invalid next size (unsorted)", 0},
-    {"unsorted, next size too big", unsorted_next_size_too_big, "malloc(): invalid next size (unsorted)",
+    {"unsorted, next size too big", unsorted_next_size_too_big,
+     "malloc(): invalid next size (unsorted)", 0},
+    {"unsorted, other foot", unsorted_other_foot,
+     "malloc(): mismatching next->prev_size (unsorted)", 0},
+    {"unsorted, broken fd", unsorted_broken_fd, "malloc(): unsorted double linked list corrupted",
      0},
-    {"unsorted, other foot", unsorted_other_foot, "malloc(): mismatching next->prev_size (unsorted)", 0},
-    {"unsorted, broken fd", unsorted_broken_fd, "malloc(): unsorted double linked list corrupted", 0},
-    {"unsorted, broken bk", unsorted_broken_bk, "malloc(): unsorted double linked list corrupted", 0},
+    {"unsorted, broken bk", unsorted_broken_bk, "malloc(): unsorted double linked list corrupted",
+     0},
     {"unsorted, in use to its neighbour", unsorted_in_use_to_its_neighbour,
      "malloc(): invalid next->prev_inuse (unsorted)", 0},
     {"cut from the own bin", cut_from_the_own_bin, "malloc(): corrupted unsorted chunks", 0},

@@ -154,8 +154,9 @@ static void mapped_by_nobody(void) {
     free(launder(&memory[4]));
 }
 
-// A chunk in a bin has lost its NON_MAIN_ARENA flag, so a second free takes it for one of the main arena: what it says then
-// depends on where that arena lies, and the three double frees are tried in the main arena only.
+// A chunk in a bin has lost its NON_MAIN_ARENA flag, so a second free takes it for one of the main
+// arena: what it says then depends on where that arena lies, and the three double frees are tried
+// in the main arena only.
 static const struct misuse cases[] = {
     {"pointer off by a word", pointer_off_by_a_word, "free(): invalid pointer", 0},
     {"pointer off by a byte", pointer_off_by_a_byte, "free(): invalid pointer", 0},
@@ -166,7 +167,8 @@ static const struct misuse cases[] = {
     {"top itself", top_itself, "double free or corruption (top)", MAIN_ONLY},
     {"beyond top", beyond_top, "double free or corruption (out)", MAIN_ONLY},
     {"twice", twice, "double free or corruption (!prev)", MAIN_ONLY},
-    {"twice past a full cache", twice_past_a_full_cache, "double free or corruption (!prev)", MAIN_ONLY},
+    {"twice past a full cache", twice_past_a_full_cache, "double free or corruption (!prev)",
+     MAIN_ONLY},
     {"next size zero", next_size_zero, "free(): invalid next size (normal)", 0},
     {"next size huge", next_size_huge, "free(): invalid next size (normal)", 0},
     {"predecessor of another size", predecessor_of_another_size,
@@ -180,7 +182,8 @@ static const struct misuse cases[] = {
      "corrupted double-linked list (not small)", 0},
     {"first unsorted broken", first_unsorted_broken, "free(): corrupted unsorted chunks", 0},
     {"first small broken", first_small_broken, "free(): chunks in smallbin corrupted", SINCE_2_42},
-    {"mapped size not whole pages", mapped_size_not_whole_pages, "munmap_chunk(): invalid pointer", 0},
+    {"mapped size not whole pages", mapped_size_not_whole_pages, "munmap_chunk(): invalid pointer",
+     0},
     {"mapped by nobody", mapped_by_nobody, "munmap_chunk(): invalid pointer", 0},
 };
 

@@ -57,8 +57,10 @@ static const struct misuse cases[] = {
     {"old size below the smallest", old_size_below_the_smallest, "realloc(): invalid old size", 0},
     {"next size zero", next_size_zero, "realloc(): invalid next size", 0},
     {"next size huge", next_size_huge, "realloc(): invalid next size", 0},
-    {"growing into a broken follower", growing_into_a_broken_follower, "corrupted double-linked list", 0},
-    {"mapped size not whole pages", mapped_size_not_whole_pages, "mremap_chunk(): invalid pointer", 0},
+    {"growing into a broken follower", growing_into_a_broken_follower,
+     "corrupted double-linked list", 0},
+    {"mapped size not whole pages", mapped_size_not_whole_pages, "mremap_chunk(): invalid pointer",
+     0},
     {"mapped by nobody", mapped_by_nobody, "mremap_chunk(): invalid pointer", 0},
 };
 

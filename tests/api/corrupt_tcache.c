@@ -59,7 +59,8 @@ static void calloc_unaligned(void) {
     pop_unaligned();
 }
 
-// The key in a block that is not cached makes free walk the caches: here one that runs in a circle...
+// The key in a block that is not cached makes free walk the caches: here one that runs in a
+// circle...
 static void circle(void) {
     PLACE(mem, SMALL, SMALL, GUARD);
     free(mem[0]);

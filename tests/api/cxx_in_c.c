@@ -1,5 +1,6 @@
-// Row E1: the C++ operators are there for a program that has no C++ runtime at all (a C program that loads a C++ plugin later,
-// for one): they allocate and free, the nothrow forms return NULL, and a throwing form that cannot throw says so and aborts.
+// Row E1: the C++ operators are there for a program that has no C++ runtime at all (a C program
+// that loads a C++ plugin later, for one): they allocate and free, the nothrow forms return NULL,
+// and a throwing form that cannot throw says so and aborts.
 #include "child.h"
 #include <link.h>
 
@@ -59,15 +60,20 @@ int main(void) {
     LOOK_UP(void *(*)(size_t), new_array, "_Znam");
     LOOK_UP(void *(*)(size_t, size_t), new_aligned, "_ZnwmSt11align_val_t");
     LOOK_UP(void *(*)(size_t, const void *), new_quiet, "_ZnwmRKSt9nothrow_t");
-    LOOK_UP(void *(*)(size_t, size_t, const void *), new_aligned_quiet, "_ZnwmSt11align_val_tRKSt9nothrow_t");
+    LOOK_UP(void *(*)(size_t, size_t, const void *), new_aligned_quiet,
+            "_ZnwmSt11align_val_tRKSt9nothrow_t");
     LOOK_UP(void (*)(void *), delete_, "_ZdlPv");
     LOOK_UP(void (*)(void *), delete_array, "_ZdaPv");
     LOOK_UP(void (*)(void *, size_t), delete_sized, "_ZdlPvm");
     LOOK_UP(void (*)(void *, size_t), delete_aligned, "_ZdlPvSt11align_val_t");
     char nothrow = 0;
     for (size_t size = 0; size < 300000; size = size * 3 + 1) {
-        void *p[6] = {new_(size), new_array(size), new_aligned(size, 256), new_quiet(size, &nothrow),
-                      new_aligned_quiet(size, 4096, &nothrow), new_(size)};
+        void *p[6] = {new_(size),
+                      new_array(size),
+                      new_aligned(size, 256),
+                      new_quiet(size, &nothrow),
+                      new_aligned_quiet(size, 4096, &nothrow),
+                      new_(size)};
         for (int i = 0; i < 6; i++) {
             CHECK(p[i], "form %d returned NULL for %zu", i, size);
             memset(p[i], i, size);
@@ -81,7 +87,8 @@ int main(void) {
         delete_sized(p[5], size);
     }
     CHECK(!new_quiet(impossible, &nothrow), "nothrow new gave memory for 2^62 bytes");
-    CHECK(!new_aligned_quiet(impossible, 64, &nothrow), "aligned nothrow new gave memory for 2^62 bytes");
+    CHECK(!new_aligned_quiet(impossible, 64, &nothrow),
+          "aligned nothrow new gave memory for 2^62 bytes");
     expect_clean_abort(fail_to_allocate, "_Znwm");
     expect_clean_abort(fail_to_allocate, "_Znam");
     expect_clean_abort(fail_to_allocate_aligned, "_ZnwmSt11align_val_t");

@@ -1,5 +1,6 @@
-// FIELD 10: a preloaded library that allocates in its very first constructor and in its very last destructor, before the allocator had
-// any of its own run and after. early_calls_main.c checks and frees what it left.
+// FIELD 10: a preloaded library that allocates in its very first constructor and in its very last
+// destructor, before the allocator had any of its own run and after. early_calls_main.c checks and
+// frees what it left.
 #include "workout.h"
 
 void *early_blocks[100];
@@ -14,7 +15,9 @@ static void *in_between[50];
 __attribute__((constructor(101))) static void first(void) {
     for (size_t i = 0; i < 100; i++) {
         size_t size = early_size(i);
-        unsigned char *mem = i % 3 == 0 ? malloc(size) : i % 3 == 1 ? calloc(1, size) : memalign(64, size);
+        unsigned char *mem = i % 3 == 0   ? malloc(size)
+                             : i % 3 == 1 ? calloc(1, size)
+                                          : memalign(64, size);
         REQUIRE(mem, "no memory in the first constructor: errno %d", errno);
         if (i % 3 == 1)
             workout_verify(mem, 0, size, 0, "calloc in the first constructor");

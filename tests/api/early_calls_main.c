@@ -9,7 +9,8 @@ int main(void) {
     size_t (*early_size)(size_t);
     memcpy(&early_size, &g, sizeof early_size);
     for (size_t i = 0; i < 100; i++) {
-        workout_verify(early_blocks[i], 0, early_size(i), (unsigned char)i, "block of the first constructor");
+        workout_verify(early_blocks[i], 0, early_size(i), (unsigned char)i,
+                       "block of the first constructor");
         if (i % 2 == 0) { // these are freed here, the others in the last destructor
             free(early_blocks[i]);
             early_blocks[i] = NULL;

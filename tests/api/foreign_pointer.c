@@ -1,5 +1,7 @@
-// FIELD 12: a pointer that is not the allocator's, given to free, realloc or malloc_usable_size, ends the process with one clear line
-// and a second one that names the pointer. In the profile `glibc` malloc_usable_size asks nothing, as in glibc.
+// FIELD 12: a pointer that is not the allocator's, given to free, realloc or malloc_usable_size,
+// ends the process with one clear line
+// and a second one that names the pointer. In the profile `glibc` malloc_usable_size asks nothing,
+// as in glibc.
 // usage: foreign_pointer free realloc... (the calls to try)
 #include "child.h"
 #include <malloc.h>
@@ -41,8 +43,9 @@ static const struct {
     const char *name;
     void *(*pointer)(void);
 } origins[] = {
-    {"the stack", on_the_stack},     {"a mapping", in_a_mapping},       {"static memory", in_static_memory},
-    {"the program", in_the_program}, {"inside a block", inside_a_block},
+    {"the stack", on_the_stack},         {"a mapping", in_a_mapping},
+    {"static memory", in_static_memory}, {"the program", in_the_program},
+    {"inside a block", inside_a_block},
 };
 
 struct job {
@@ -86,9 +89,11 @@ int main(int argc, char **argv) {
             struct job j = {origins[i].pointer, what};
             struct outcome o;
             run_function(misuse, &j, &o);
-            CHECK(killed_by(&o, SIGABRT), "%s of %s: %s: %s", calls[what], origins[i].name, ending(&o), o.err);
+            CHECK(killed_by(&o, SIGABRT), "%s of %s: %s: %s", calls[what], origins[i].name,
+                  ending(&o), o.err);
             const char *second = strchr(o.err, '\n');
-            CHECK(second && second != o.err && strncmp(second + 1, "rung: ", 6) == 0 && strstr(second, o.out),
+            CHECK(second && second != o.err && strncmp(second + 1, "rung: ", 6) == 0 &&
+                      strstr(second, o.out),
                   "%s of %s: \"%s\" does not name %s", calls[what], origins[i].name, o.err, o.out);
         }
     return check_result();

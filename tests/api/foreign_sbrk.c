@@ -1,4 +1,5 @@
-// Row D4: a program that moves the break itself, between calls of ours and by odd amounts: its memory stays its own, and ours goes on.
+// Row D4: a program that moves the break itself, between calls of ours and by odd amounts: its
+// memory stays its own, and ours goes on.
 #include "check.h"
 #include <malloc.h>
 
@@ -34,9 +35,10 @@ int main(void) {
         take(i, odd[(size_t)i % (sizeof odd / sizeof *odd)]);
         for (size_t k = 0; k < BLOCKS; k++) {
             size_t size = (k * 37 + (size_t)i * 11) % 2000;
-            mem[i][k] = malloc(size);
+            mem[i][k] = launder(malloc(size));
             REQUIRE(mem[i][k], "no memory");
-            CHECK((uintptr_t)mem[i][k] % 16 == 0, "%p after sbrk by %zu", mem[i][k], foreign[i].size);
+            CHECK((uintptr_t)mem[i][k] % 16 == 0, "%p after sbrk by %zu", mem[i][k],
+                  foreign[i].size);
             memset(mem[i][k], i, size);
         }
         check_heap("after a foreign sbrk");
@@ -55,7 +57,8 @@ int main(void) {
     malloc_trim(0);
     expect_untouched(FOREIGN - 1, "after freeing and trimming");
     struct mallinfo2 m = mallinfo2();
-    CHECK(m.arena == m.uordblks + m.fordblks, "arena %zu, in use %zu, free %zu", m.arena, m.uordblks, m.fordblks);
+    CHECK(m.arena == m.uordblks + m.fordblks, "arena %zu, in use %zu, free %zu", m.arena,
+          m.uordblks, m.fordblks);
     check_heap("at the end");
     return check_result();
 }

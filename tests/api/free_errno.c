@@ -1,5 +1,5 @@
-// Row E2: free never changes errno, whatever it sets in motion: a cache push, coalescing, a trim, an unmapped block, a whole
-// sub-heap, the first call of a thread.
+// Row E2: free never changes errno, whatever it sets in motion: a cache push, coalescing, a trim,
+// an unmapped block, a whole sub-heap, the first call of a thread.
 #include "check.h"
 #include <malloc.h>
 #include <pthread.h>

@@ -1,4 +1,5 @@
-// "No growth" for tests that create and end many threads: memory after a warm-up against memory at the end.
+// "No growth" for tests that create and end many threads: memory after a warm-up against memory at
+// the end.
 #ifndef TESTS_API_GROWTH_H
 #define TESTS_API_GROWTH_H
 
@@ -19,20 +20,24 @@ static inline struct memory memory_now(void) {
     return now;
 }
 
-// A leak of one cache (768 bytes), of a page or of an arena a thread would show thousandfold. How many arenas `at_a_time` threads
-// get by depends on who meets whom, so each may still add one: a map of 128 MiB and a quarter of a MiB in use.
+// A leak of one cache (768 bytes), of a page or of an arena a thread would show thousandfold. How
+// many arenas `at_a_time` threads get by depends on who meets whom, so each may still add one: a
+// map of 128 MiB and a quarter of a MiB in use.
 static inline void expect_no_growth(const struct memory *before, long threads, int at_a_time) {
     size_t arenas = at_a_time > 1 ? (size_t)at_a_time : 0;
     struct memory now = memory_now();
-    say("%ld threads: resident %ld -> %ld KiB, virtual %ld -> %ld KiB, arenas %zu -> %zu, in use %zu -> %zu", threads,
-        before->resident_kib, now.resident_kib, before->virtual_kib, now.virtual_kib, before->arena, now.arena,
-        before->in_use, now.in_use);
-    CHECK(now.resident_kib - before->resident_kib < 512 + 256 * (long)arenas, "resident memory grew by %ld KiB",
-          now.resident_kib - before->resident_kib);
-    CHECK(now.virtual_kib - before->virtual_kib <= 65536 + 131072 * (long)arenas, "address space grew by %ld KiB",
-          now.virtual_kib - before->virtual_kib);
-    CHECK(now.arena <= before->arena + (256 << 10) * (arenas + 1), "the arenas grew from %zu to %zu bytes", before->arena, now.arena);
-    CHECK(now.in_use <= before->in_use + (64 << 10), "bytes in use grew from %zu to %zu", before->in_use, now.in_use);
+    say("%ld threads: resident %ld -> %ld KiB, virtual %ld -> %ld KiB, arenas %zu -> %zu, in use "
+        "%zu -> %zu",
+        threads, before->resident_kib, now.resident_kib, before->virtual_kib, now.virtual_kib,
+        before->arena, now.arena, before->in_use, now.in_use);
+    CHECK(now.resident_kib - before->resident_kib < 512 + 256 * (long)arenas,
+          "resident memory grew by %ld KiB", now.resident_kib - before->resident_kib);
+    CHECK(now.virtual_kib - before->virtual_kib <= 65536 + 131072 * (long)arenas,
+          "address space grew by %ld KiB", now.virtual_kib - before->virtual_kib);
+    CHECK(now.arena <= before->arena + (256 << 10) * (arenas + 1),
+          "the arenas grew from %zu to %zu bytes", before->arena, now.arena);
+    CHECK(now.in_use <= before->in_use + (64 << 10), "bytes in use grew from %zu to %zu",
+          before->in_use, now.in_use);
 }
 
 static inline void run_threads(void *(*run)(void *), long count, int at_a_time) {

@@ -1,5 +1,5 @@
-// Row E1: every function of the interface, under each of its names, belongs to the library and works: what one of them
-// allocates every other one can measure, grow and free.
+// Row E1: every function of the interface, under each of its names, belongs to the library and
+// works: what one of them allocates every other one can measure, grow and free.
 #include "check.h"
 #include <malloc.h>
 
@@ -24,14 +24,16 @@ typedef void *(*one_size)(size_t);
 typedef void *(*two_sizes)(size_t, size_t);
 typedef void (*release)(void *);
 
-// Fills, measures, grows and frees a fresh block of at least `size` bytes at a multiple of `alignment`.
+// Fills, measures, grows and frees a fresh block of at least `size` bytes at a multiple of
+// `alignment`.
 static void exercise(const char *name, void *mem, size_t size, size_t alignment) {
+    mem = launder(mem);
     CHECK(mem, "%s returned NULL", name);
     if (!mem)
         return;
     CHECK((uintptr_t)mem % alignment == 0, "%s: %p is not a multiple of %zu", name, mem, alignment);
-    CHECK(malloc_usable_size(mem) >= size, "%s: usable size %zu < %zu", name, malloc_usable_size(mem),
-          size);
+    CHECK(malloc_usable_size(mem) >= size, "%s: usable size %zu < %zu", name,
+          malloc_usable_size(mem), size);
     memset(mem, 0x5a, size);
     unsigned char *grown = realloc(mem, size + 4000);
     CHECK(grown, "realloc of a block of %s failed", name);
@@ -123,7 +125,8 @@ static void test_memalignment(void) {
     CHECK(f(NULL) == 0, "memalignment(NULL) is %zu", f(NULL));
     for (int bit = 0; bit < 64; bit++) {
         size_t address = (size_t)1 << bit;
-        CHECK(f((void *)address) == address, "memalignment(1 << %d) is %zu", bit, f((void *)address));
+        CHECK(f((void *)address) == address, "memalignment(1 << %d) is %zu", bit,
+              f((void *)address));
         size_t odd = address | address << 1 | (size_t)1 << 63;
         size_t want = odd & -odd;
         CHECK(f((void *)odd) == want, "memalignment(%#zx) is %zu", odd, f((void *)odd));
@@ -138,7 +141,8 @@ static void test_usable_size(const char *name) {
     free(mem);
 }
 
-static void test_reports(const char *mallinfo2_name, const char *mallopt_name, const char *trim_name) {
+static void test_reports(const char *mallinfo2_name, const char *mallopt_name,
+                         const char *trim_name) {
     struct mallinfo2 (*info)(void) = NULL;
     int (*set)(int, int) = NULL, (*trim)(size_t) = NULL;
     void *f = find(mallinfo2_name), *g = find(mallopt_name), *h = find(trim_name);
@@ -191,7 +195,8 @@ int main(void) {
     test_usable_size("malloc_usable_size");
     test_reports("mallinfo2", "mallopt", "malloc_trim");
     test_reports("mallinfo2", "__libc_mallopt", "malloc_trim");
-    static const char *const others[] = {"mallinfo", "__libc_mallinfo", "malloc_stats", "malloc_info"};
+    static const char *const others[] = {"mallinfo", "__libc_mallinfo", "malloc_stats",
+                                         "malloc_info"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         find(others[i]);
     check_heap("at the end");

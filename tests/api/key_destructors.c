@@ -1,5 +1,6 @@
-// FIELD 8: destructors of thread-specific data that allocate, free and re-arm themselves, so that the last of them run after the
-// allocator has taken the thread's own cache apart: no crash, no growth.
+// FIELD 8: destructors of thread-specific data that allocate, free and re-arm themselves, so that
+// the last of them run after the allocator has taken the thread's own cache apart: no crash, no
+// growth.
 #include "growth.h"
 #include <limits.h>
 
@@ -33,8 +34,9 @@ static void destroy(void *value) {
     }
 }
 
-// glibc calls a key's destructor as long as there is a value, PTHREAD_DESTRUCTOR_ITERATIONS times at most; what the last round left
-// would be the program's own leak, so the count above ends in time.
+// glibc calls a key's destructor as long as there is a value, PTHREAD_DESTRUCTOR_ITERATIONS times
+// at most; what the last round left would be the program's own leak, so the count above ends in
+// time.
 static void *life(void *unused) {
     for (size_t i = 0; i < KEYS; i++) {
         size_t *value = malloc(64 + i);

@@ -1,5 +1,5 @@
-// Row E2, FIELD 20: every entry point refuses what cannot be, with ENOMEM and before any rounding could wrap; a refused realloc
-// leaves its block as it was.
+// Row E2, FIELD 20: every entry point refuses what cannot be, with ENOMEM and before any rounding
+// could wrap; a refused realloc leaves its block as it was.
 #include "check.h"
 #include <malloc.h>
 
@@ -25,7 +25,7 @@ static void *by_memalign_64(size_t n) {
     return memalign(64, n);
 }
 static void *by_memalign_huge(size_t n) {
-    return memalign((size_t)1 << 40, n);
+    return memalign(opaque((size_t)1 << 40), n);
 }
 static void *by_aligned_alloc_16(size_t n) {
     return aligned_alloc(16, n);
@@ -58,8 +58,10 @@ static const struct {
     {"pvalloc", by_pvalloc},
 };
 
-// Distances from SIZE_MAX and around PTRDIFF_MAX at which adding a header, an alignment or a page wraps or changes sign.
-static const size_t offsets[] = {0, 1, 7, 8, 15, 16, 17, 23, 24, 31, 32, 33, 63, 64, 65, 127, 4095, 4096, 4097, 8192, 65535, 1 << 20};
+// Distances from SIZE_MAX and around PTRDIFF_MAX at which adding a header, an alignment or a page
+// wraps or changes sign.
+static const size_t offsets[] = {0,  1,  7,  8,  15,  16,   17,   23,   24,   31,    32,
+                                 33, 63, 64, 65, 127, 4095, 4096, 4097, 8192, 65535, 1 << 20};
 
 static void expect_refused(const char *name, const void *mem, size_t n) {
     CHECK(!mem, "%s gave %p for %#zx bytes", name, mem, n);

@@ -1,5 +1,6 @@
-// Row E4: mallinfo2 is exact: after every one of thousands of calls it agrees with a count kept beside the heap. The test runs
-// twice: without caches (glibc.malloc.tcache_count=0), where a freed chunk leaves the bytes in use at once, and with them.
+// Row E4: mallinfo2 is exact: after every one of thousands of calls it agrees with a count kept
+// beside the heap. The test runs twice: without caches (glibc.malloc.tcache_count=0), where a freed
+// chunk leaves the bytes in use at once, and with them.
 #include "check.h"
 #include <malloc.h>
 #include <pthread.h>
@@ -14,7 +15,8 @@ static struct {
 } live;
 
 static size_t mapping_size(void *mem) {
-    // The mapping ends with a header's worth of bytes that no chunk uses; older releases counted them to the chunk.
+    // The mapping ends with a header's worth of bytes that no chunk uses; older releases counted
+    // them to the chunk.
     return on_host_malloc() ? chunk_size(mem) : chunk_size(mem) + 16;
 }
 
@@ -76,13 +78,14 @@ static void compare(const struct mallinfo2 *base, int n, bool cached) {
           m.hblks - base->hblks, live.mapped_count);
     CHECK(m.hblkhd - base->hblkhd == live.mapped_bytes, "step %d: %zu mapped bytes, %zu counted", n,
           m.hblkhd - base->hblkhd, live.mapped_bytes);
-    CHECK(m.arena == m.uordblks + m.fordblks, "step %d: arena %zu, in use %zu, free %zu", n, m.arena,
-          m.uordblks, m.fordblks);
-    CHECK(m.keepcost <= m.fordblks && m.ordblks >= 1, "step %d: keepcost %zu of %zu free in %zu blocks", n,
-          m.keepcost, m.fordblks, m.ordblks);
+    CHECK(m.arena == m.uordblks + m.fordblks, "step %d: arena %zu, in use %zu, free %zu", n,
+          m.arena, m.uordblks, m.fordblks);
+    CHECK(m.keepcost <= m.fordblks && m.ordblks >= 1,
+          "step %d: keepcost %zu of %zu free in %zu blocks", n, m.keepcost, m.fordblks, m.ordblks);
     CHECK(m.usmblks == 0, "step %d: usmblks %zu", n, m.usmblks);
     if (!on_host_malloc())
-        CHECK(m.smblks == 0 && m.fsmblks == 0, "step %d: smblks %zu, fsmblks %zu", n, m.smblks, m.fsmblks);
+        CHECK(m.smblks == 0 && m.fsmblks == 0, "step %d: smblks %zu, fsmblks %zu", n, m.smblks,
+              m.fsmblks);
 }
 
 static void test_series(uint64_t seed, bool cached) {
@@ -104,7 +107,8 @@ static size_t *words_at(void *p) {
 static void test_holes(void) {
     enum { HOLES = 50 };
     void *mem[2 * HOLES];
-    for (int attempt = 0;; attempt++) { // what came from older holes does not lie in a row and is kept
+    for (int attempt = 0;;
+         attempt++) { // what came from older holes does not lie in a row and is kept
         bool in_a_row = true;
         for (int i = 0; i < 2 * HOLES; i++) {
             mem[i] = malloc(2000);
@@ -120,8 +124,8 @@ static void test_holes(void) {
         struct mallinfo2 m = mallinfo2();
         CHECK(m.ordblks - before.ordblks == (size_t)i + 1, "%d holes, %zu free blocks more", i + 1,
               m.ordblks - before.ordblks);
-        CHECK(m.fordblks - before.fordblks == 2016 * ((size_t)i + 1), "%d holes, %zu free bytes more", i + 1,
-              m.fordblks - before.fordblks);
+        CHECK(m.fordblks - before.fordblks == 2016 * ((size_t)i + 1),
+              "%d holes, %zu free bytes more", i + 1, m.fordblks - before.fordblks);
     }
     for (int i = 0; i < HOLES; i++)
         free(mem[2 * i + 1]);
@@ -142,7 +146,8 @@ static void test_cache_counts_as_used(void) {
     for (size_t i = 0; i < BLOCKS; i++) {
         free(mem[i]);
         size_t gone = before - mallinfo2().uordblks, want = i < depth ? 0 : (i + 1 - depth) * 976;
-        CHECK(gone == want, "%zu freed: %zu bytes left the bytes in use, not %zu", i + 1, gone, want);
+        CHECK(gone == want, "%zu freed: %zu bytes left the bytes in use, not %zu", i + 1, gone,
+              want);
     }
 }
 
@@ -153,8 +158,8 @@ static void test_old_interface(void) {
     struct mallinfo o = mallinfo();
 #pragma GCC diagnostic pop
     CHECK(o.arena == (int)m.arena && o.ordblks == (int)m.ordblks && o.hblks == (int)m.hblks &&
-              o.hblkhd == (int)m.hblkhd && o.uordblks == (int)m.uordblks && o.fordblks == (int)m.fordblks &&
-              o.keepcost == (int)m.keepcost && o.usmblks == 0,
+              o.hblkhd == (int)m.hblkhd && o.uordblks == (int)m.uordblks &&
+              o.fordblks == (int)m.fordblks && o.keepcost == (int)m.keepcost && o.usmblks == 0,
           "mallinfo and mallinfo2 disagree: arena %d and %zu, in use %d and %zu", o.arena, m.arena,
           o.uordblks, m.uordblks);
 }
@@ -189,8 +194,8 @@ static void test_threads(void) {
     size_t before = mallinfo2().uordblks;
     pthread_barrier_wait(&stage);
     pthread_barrier_wait(&stage);
-    CHECK(mallinfo2().uordblks - before == total, "a thread allocated %zu bytes, %zu were counted", total,
-          mallinfo2().uordblks - before);
+    CHECK(mallinfo2().uordblks - before == total, "a thread allocated %zu bytes, %zu were counted",
+          total, mallinfo2().uordblks - before);
     pthread_barrier_wait(&stage);
     pthread_barrier_wait(&stage);
     CHECK(mallinfo2().uordblks == before, "a thread freed all, %zu bytes are left",

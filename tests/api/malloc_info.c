@@ -1,5 +1,6 @@
-// Row E4: makes a heap with something in every part of it, writes what malloc_info says of it to standard output, then one line
-// of mallinfo2 for comparison. malloc_info.py runs this program and judges the output.
+// Row E4: makes a heap with something in every part of it, writes what malloc_info says of it to
+// standard output, then one line of mallinfo2 for comparison. malloc_info.py runs this program and
+// judges the output.
 #include "check.h"
 #include <malloc.h>
 #include <pthread.h>
@@ -10,7 +11,8 @@ static pthread_barrier_t ready, done;
 static void make_holes(void) {
     static __thread void *mem[300];
     for (size_t i = 0; i < 300; i++)
-        mem[i] = malloc(i < 100 ? 200 : 1100 + i * 10); // small chunks past the cache, large ones of many sizes
+        mem[i] = malloc(
+            i < 100 ? 200 : 1100 + i * 10); // small chunks past the cache, large ones of many sizes
     for (size_t i = 0; i < 300; i += 2)
         free(mem[i]);
     void *sorts_them = malloc(20000);
@@ -33,7 +35,8 @@ static void test_stream_that_allocates(void) {
     REQUIRE(f, "no memory stream");
     CHECK(malloc_info(0, f) == 0, "malloc_info failed");
     fclose(f);
-    CHECK(text && strncmp(text, "<malloc version=\"1\">", 20) == 0, "a memory stream got \"%.40s\"", text);
+    CHECK(text && strncmp(text, "<malloc version=\"1\">", 20) == 0, "a memory stream got \"%.40s\"",
+          text);
     free(text);
 }
 
@@ -69,8 +72,8 @@ int main(void) {
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer); // so that the report itself allocates nothing
     CHECK(malloc_info(0, stdout) == 0, "malloc_info failed");
     struct mallinfo2 m = mallinfo2();
-    printf("<!-- arena=%zu hblks=%zu hblkhd=%zu fordblks=%zu ordblks=%zu keepcost=%zu -->\n", m.arena, m.hblks,
-           m.hblkhd, m.fordblks, m.ordblks, m.keepcost);
+    printf("<!-- arena=%zu hblks=%zu hblkhd=%zu fordblks=%zu ordblks=%zu keepcost=%zu -->\n",
+           m.arena, m.hblks, m.hblkhd, m.fordblks, m.ordblks, m.keepcost);
     fflush(stdout);
     pthread_barrier_wait(&done);
     for (int i = 0; i < THREADS; i++)

@@ -1,4 +1,5 @@
-// Row E4: malloc_stats prints glibc's lines to standard error, and its numbers are those of mallinfo2.
+// Row E4: malloc_stats prints glibc's lines to standard error, and its numbers are those of
+// mallinfo2.
 #include "child.h"
 #include <malloc.h>
 #include <pthread.h>
@@ -64,13 +65,15 @@ int main(void) {
     unsigned long max_regions = number(&text, "max mmap regions = ");
     unsigned long max_bytes = number(&text, "max mmap bytes   = ");
     size_t arena, uordblks, hblks, hblkhd;
-    REQUIRE(sscanf(text, "%zu %zu %zu %zu", &arena, &uordblks, &hblks, &hblkhd) == 4, "left: %s", text);
-    CHECK(system == arena && used == uordblks, "the arenas have %lu and %lu bytes, mallinfo2 says %zu and %zu",
-          system, used, arena, uordblks);
+    REQUIRE(sscanf(text, "%zu %zu %zu %zu", &arena, &uordblks, &hblks, &hblkhd) == 4, "left: %s",
+            text);
+    CHECK(system == arena && used == uordblks,
+          "the arenas have %lu and %lu bytes, mallinfo2 says %zu and %zu", system, used, arena,
+          uordblks);
     CHECK(all_system == arena + hblkhd && all_used == uordblks + hblkhd,
-          "in total %lu and %lu bytes, mallinfo2 says %zu and %zu", all_system, all_used, arena + hblkhd,
-          uordblks + hblkhd);
-    CHECK(max_regions == hblks && max_bytes == hblkhd, "mapped %lu, %lu; mallinfo2 says %zu, %zu", max_regions,
-          max_bytes, hblks, hblkhd);
+          "in total %lu and %lu bytes, mallinfo2 says %zu and %zu", all_system, all_used,
+          arena + hblkhd, uordblks + hblkhd);
+    CHECK(max_regions == hblks && max_bytes == hblkhd, "mapped %lu, %lu; mallinfo2 says %zu, %zu",
+          max_regions, max_bytes, hblks, hblkhd);
     return check_result();
 }

@@ -1,4 +1,5 @@
-// Row E4 and D7: what malloc_trim returns, and what it gives back: the end of the heap, free pages inside it, other arenas.
+// Row E4 and D7: what malloc_trim returns, and what it gives back: the end of the heap, free pages
+// inside it, other arenas.
 #include "child.h"
 #include <malloc.h>
 #include <pthread.h>
@@ -14,8 +15,8 @@ static void top_of_the_heap(void *unused) {
     int first = malloc_trim(0);
     size_t after = mallinfo2().arena;
     CHECK(first == 1, "the first malloc_trim gave %d", first);
-    CHECK(after < before && mallinfo2().keepcost <= 8192, "arena %zu -> %zu, top %zu", before, after,
-          mallinfo2().keepcost);
+    CHECK(after < before && mallinfo2().keepcost <= 8192, "arena %zu -> %zu, top %zu", before,
+          after, mallinfo2().keepcost);
     CHECK(malloc_trim(0) == 0, "a second malloc_trim found something");
     CHECK(mallinfo2().arena == after, "a second malloc_trim changed the arena");
     free(small);
@@ -111,8 +112,9 @@ static const struct {
     const char *name;
     void (*run)(void *);
 } cases[] = {
-    {"top of the heap", top_of_the_heap}, {"pad is kept", pad_is_kept},     {"pages inside", pages_inside},
-    {"other arenas", other_arenas},       {"nothing to do", nothing_to_do},
+    {"top of the heap", top_of_the_heap}, {"pad is kept", pad_is_kept},
+    {"pages inside", pages_inside},       {"other arenas", other_arenas},
+    {"nothing to do", nothing_to_do},
 };
 
 static void run_case(void *run) {

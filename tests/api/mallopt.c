@@ -1,4 +1,5 @@
-// Row E4: what mallopt returns, and that each parameter acts on this heap; M_MXFAST is accepted and does nothing.
+// Row E4: what mallopt returns, and that each parameter acts on this heap; M_MXFAST is accepted and
+// does nothing.
 #include "child.h"
 #include <malloc.h>
 #include <pthread.h>
@@ -26,10 +27,12 @@ static void return_values(void *unused) {
     (void)unused;
     for (size_t i = 0; i < sizeof parameters / sizeof *parameters; i++)
         for (int k = 0; k < 6; k++) {
-            if (on_host_malloc() && parameters[i].parameter == M_MXFAST && (unsigned)parameters[i].values[k] > 160)
+            if (on_host_malloc() && parameters[i].parameter == M_MXFAST &&
+                (unsigned)parameters[i].values[k] > 160)
                 continue; // refused as long as there were fast bins
             int got = mallopt(parameters[i].parameter, parameters[i].values[k]);
-            CHECK(got == 1, "mallopt(%s, %d) gave %d", parameters[i].name, parameters[i].values[k], got);
+            CHECK(got == 1, "mallopt(%s, %d) gave %d", parameters[i].name, parameters[i].values[k],
+                  got);
         }
     void *mem = malloc(100000);
     CHECK(mem, "no memory after it all");
@@ -49,7 +52,8 @@ static void fill_and_empty(void) {
 static void trim_threshold(void *unused) {
     (void)unused;
     fill_and_empty();
-    CHECK(mallinfo2().arena < (1 << 20), "12 MB were freed, %zu bytes are still there", mallinfo2().arena);
+    CHECK(mallinfo2().arena < (1 << 20), "12 MB were freed, %zu bytes are still there",
+          mallinfo2().arena);
     mallopt(M_TRIM_THRESHOLD, 64 << 20);
     fill_and_empty();
     CHECK(mallinfo2().arena >= (size_t)BLOCK * BLOCKS, "trimmed to %zu below a threshold of 64 MiB",
@@ -74,7 +78,8 @@ static void top_pad(void *unused) {
     CHECK(largest_top() <= 8192, "top_pad 0, yet top has %zu bytes", largest_top());
     mallopt(M_TOP_PAD, 1 << 20);
     size_t top = largest_top();
-    CHECK(top >= (1 << 20) && top <= (1 << 20) + 8192, "top_pad 1 MiB, top has %zu bytes at most", top);
+    CHECK(top >= (1 << 20) && top <= (1 << 20) + 8192, "top_pad 1 MiB, top has %zu bytes at most",
+          top);
 }
 
 static int count_mapped(size_t size) {
@@ -101,12 +106,14 @@ static void mmap_max(void *unused) {
     (void)unused;
     CHECK(count_mapped(1000000) == 50, "1000000 bytes are not mapped");
     mallopt(M_MMAP_MAX, 60);
-    CHECK(count_mapped(1000000) == 10, "50 of at most 60 mappings were there, 10 more were not what followed");
+    CHECK(count_mapped(1000000) == 10,
+          "50 of at most 60 mappings were there, 10 more were not what followed");
     mallopt(M_MMAP_MAX, 0);
     CHECK(count_mapped(1000000) == 0, "1000000 bytes are mapped with M_MMAP_MAX 0");
 }
 
-static void expect_filled(const unsigned char *mem, size_t from, size_t to, unsigned byte, const char *what) {
+static void expect_filled(const unsigned char *mem, size_t from, size_t to, unsigned byte,
+                          const char *what) {
     for (size_t i = from; i < to; i++)
         if (mem[i] != byte) {
             CHECK(false, "%s: byte %zu is %#x, not %#x", what, i, mem[i], byte);
@@ -151,7 +158,8 @@ static void arena_max(void *unused) {
     }
 }
 
-// Two small neighbours, freed past the cache, become one free block at once: with fast bins they stayed two.
+// Two small neighbours, freed past the cache, become one free block at once: with fast bins they
+// stayed two.
 static void mxfast(void *unused) {
     (void)unused;
     enum { SMALL = 40, FILL = 40 };
@@ -176,21 +184,18 @@ static void mxfast(void *unused) {
     free(mem[1]);
     struct mallinfo2 m = mallinfo2();
     CHECK(m.ordblks == before + 1, "two freed neighbours make %zu free blocks", m.ordblks - before);
-    CHECK(m.smblks == 0 && m.fsmblks == 0, "M_MXFAST filled fast bins: %zu blocks, %zu bytes", m.smblks, m.fsmblks);
+    CHECK(m.smblks == 0 && m.fsmblks == 0, "M_MXFAST filled fast bins: %zu blocks, %zu bytes",
+          m.smblks, m.fsmblks);
 }
 
 static const struct {
     const char *name;
     void (*run)(void *);
 } effects[] = {
-    {"return values", return_values},
-    {"M_TRIM_THRESHOLD", trim_threshold},
-    {"M_TOP_PAD", top_pad},
-    {"M_MMAP_THRESHOLD", mmap_threshold},
-    {"M_MMAP_MAX", mmap_max},
-    {"M_PERTURB", perturb},
-    {"M_ARENA_MAX", arena_max},
-    {"M_MXFAST", mxfast},
+    {"return values", return_values}, {"M_TRIM_THRESHOLD", trim_threshold},
+    {"M_TOP_PAD", top_pad},           {"M_MMAP_THRESHOLD", mmap_threshold},
+    {"M_MMAP_MAX", mmap_max},         {"M_PERTURB", perturb},
+    {"M_ARENA_MAX", arena_max},       {"M_MXFAST", mxfast},
 };
 
 static void run_effect(void *run) {

@@ -1,5 +1,6 @@
-# How the programs of tests/api and tests/fork are built and run: with no builtin knowledge of malloc, with the shared library
-# preloaded in the profile `glibc`, and under timeout(1), so that a hang is a failure and not a stuck build machine.
+# How the programs of tests/api and tests/fork are built and run: with no builtin knowledge of any function
+# (clang drops an unused valloc as readily as an unused malloc), with the shared library preloaded in the
+# profile `glibc`, and under timeout(1), so that a hang is a failure and not a stuck build machine.
 
 find_package(Threads REQUIRED)
 
@@ -9,8 +10,8 @@ list(REMOVE_ITEM RUNG_TEST_CXX_WARNINGS -Wstrict-prototypes -Wmissing-prototypes
 # rung_test_program(name source...)
 function(rung_test_program name)
   add_executable(${name} ${ARGN})
-  target_compile_options(${name} PRIVATE ${RUNG_NO_BUILTIN_MALLOC}
-    $<$<COMPILE_LANGUAGE:C>:${RUNG_WARNINGS}> $<$<COMPILE_LANGUAGE:CXX>:${RUNG_TEST_CXX_WARNINGS}>)
+  target_compile_options(${name} PRIVATE -fno-builtin
+    $<$<COMPILE_LANGUAGE:C>:${RUNG_WARNINGS}> $<$<COMPILE_LANGUAGE:CXX>:${RUNG_TEST_CXX_WARNINGS};-fsized-deallocation>)
   target_compile_definitions(${name} PRIVATE $<$<COMPILE_LANGUAGE:C>:_GNU_SOURCE>)
   target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_FUNCTION_LIST_DIR})
   target_link_libraries(${name} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})

@@ -12,7 +12,8 @@ static inline size_t probe_first_growth(void) {
     return mallinfo2().arena;
 }
 
-// mmap_threshold and mmap_max: is the third of three blocks of `size` bytes mapped? Two may still fit into top.
+// mmap_threshold and mmap_max: is the third of three blocks of `size` bytes mapped? Two may still
+// fit into top.
 static inline size_t probe_mapped(size_t size) {
     void *mem = NULL;
     REQUIRE(malloc(16), "no memory");
@@ -22,7 +23,8 @@ static inline size_t probe_mapped(size_t size) {
     return is_mapped(mem);
 }
 
-// tcache_count and tcache_max: how many of 100 freed blocks stay in the cache? What leaves it is free to mallinfo2.
+// tcache_count and tcache_max: how many of 100 freed blocks stay in the cache? What leaves it is
+// free to mallinfo2.
 static inline size_t probe_cached(size_t size) {
     static void *mem[100], *between[100];
     size_t chunk = 0;
@@ -64,7 +66,8 @@ static pthread_barrier_t probe_alive;
 static inline void *probe_thread(void *arena) {
     void *mem = malloc(3000);
     REQUIRE(mem, "no memory");
-    *(size_t *)arena = *size_field(mem) & NON_MAIN_ARENA ? (size_t)mem >> 26 : 0; // sub-heaps are 64 MiB apart
+    *(size_t *)arena =
+        *size_field(mem) & NON_MAIN_ARENA ? (size_t)mem >> 26 : 0; // sub-heaps are 64 MiB apart
     pthread_barrier_wait(&probe_alive);
     return mem;
 }

@@ -19,7 +19,8 @@ static void expect_bytes(const unsigned char *mem, size_t n, size_t salt, const 
         }
 }
 
-// Every size from the request to the usable size is served in place, through realloc and reallocarray.
+// Every size from the request to the usable size is served in place, through realloc and
+// reallocarray.
 static void test_never_moves(void *mem, size_t size) {
     REQUIRE(mem, "no memory for %zu bytes", size);
     if (on_host_malloc() && is_mapped(mem)) { // older releases grow such a mapping by a page
@@ -28,21 +29,23 @@ static void test_never_moves(void *mem, size_t size) {
     }
     size_t usable = malloc_usable_size(mem);
     for (size_t n = size; n <= usable; n += usable - n > 64 ? 64 : 1) {
-        void *same = realloc(launder(mem), n);
-        CHECK(same == mem, "realloc of %zu usable bytes to %zu moved %p to %p", usable, n, mem, same);
+        void *same = launder(realloc(launder(mem), n));
+        CHECK(same == mem, "realloc of %zu usable bytes to %zu moved %p to %p", usable, n, mem,
+              same);
         if (same != mem) {
             free(same);
             return;
         }
     }
     CHECK(malloc_usable_size(mem) >= size, "usable size fell to %zu", malloc_usable_size(mem));
-    void *same = reallocarray(launder(mem), 1, malloc_usable_size(mem));
+    void *same = launder(reallocarray(launder(mem), 1, malloc_usable_size(mem)));
     CHECK(same == mem, "reallocarray to the usable size moved the block");
     free(same);
 }
 
 static void test_pairs(void) {
-    static const size_t sizes[] = {1, 24, 25, 100, 1032, 1033, 4000, 65000, 131000, 200000, 1000000, 5000000};
+    static const size_t sizes[] = {1,    24,    25,     100,    1032,    1033,
+                                   4000, 65000, 131000, 200000, 1000000, 5000000};
     enum { N = sizeof sizes / sizeof *sizes };
     for (size_t from = 0; from < N; from++)
         for (size_t to = 0; to < N; to++)
@@ -52,7 +55,8 @@ static void test_pairs(void) {
                 fill(mem, 0, sizes[from], from);
                 mem = realloc(mem, sizes[to]);
                 REQUIRE(mem, "realloc %zu -> %zu failed", sizes[from], sizes[to]);
-                expect_bytes(mem, sizes[from] < sizes[to] ? sizes[from] : sizes[to], from, "after realloc");
+                expect_bytes(mem, sizes[from] < sizes[to] ? sizes[from] : sizes[to], from,
+                             "after realloc");
                 fill(mem, 0, malloc_usable_size(mem), to);
                 expect_bytes(mem, malloc_usable_size(mem), to, "all of it");
                 free(behind);

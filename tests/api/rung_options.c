@@ -1,5 +1,6 @@
-// Row E3: RUNG_OPTIONS=name=value,... sets the same options; a name that does not exist or a value that cannot be is said on standard
-// error, in one line that names it, and the rest of the list counts.
+// Row E3: RUNG_OPTIONS=name=value,... sets the same options; a name that does not exist or a value
+// that cannot be is said on standard error, in one line that names it, and the rest of the list
+// counts.
 #include "tunables.h"
 
 static const struct {
@@ -19,10 +20,22 @@ static const struct {
     {{"RUNG_OPTIONS=profile=glibc,arena_max=1"}, "arenas", 1, NULL},
     {{"RUNG_OPTIONS=profile=glibc,tcache_count=3"}, "cached_64", 3, NULL},
     {{"RUNG_OPTIONS=profile=glibc,tcache_max=8192"}, "cached_5000", 16, NULL},
-    {{"RUNG_OPTIONS=profile=glibc,tcache_max=8192,tcache_count=5,top_pad=0"}, "cached_5000", 5, NULL},
-    {{"RUNG_OPTIONS=profile=glibc,no_such_option=1"}, "first_growth", DEFAULT_GROWTH, "no_such_option"},
-    {{"RUNG_OPTIONS=profile=glibc,no_such_option=1,top_pad=0"}, "first_growth", NO_PAD, "no_such_option"},
-    {{"RUNG_OPTIONS=no_such_option=1,profile=glibc,top_pad=0"}, "first_growth", NO_PAD, "no_such_option"},
+    {{"RUNG_OPTIONS=profile=glibc,tcache_max=8192,tcache_count=5,top_pad=0"},
+     "cached_5000",
+     5,
+     NULL},
+    {{"RUNG_OPTIONS=profile=glibc,no_such_option=1"},
+     "first_growth",
+     DEFAULT_GROWTH,
+     "no_such_option"},
+    {{"RUNG_OPTIONS=profile=glibc,no_such_option=1,top_pad=0"},
+     "first_growth",
+     NO_PAD,
+     "no_such_option"},
+    {{"RUNG_OPTIONS=no_such_option=1,profile=glibc,top_pad=0"},
+     "first_growth",
+     NO_PAD,
+     "no_such_option"},
     {{"RUNG_OPTIONS=profile=glibc,top_pad=many"}, "first_growth", DEFAULT_GROWTH, "top_pad"},
     {{"RUNG_OPTIONS=profile=glibc,perturb=256,top_pad=0"}, "first_growth", NO_PAD, "perturb"},
     {{"RUNG_OPTIONS=profile=no_such_profile"}, "mapped_500000", 1, "no_such_profile"},

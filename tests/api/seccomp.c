@@ -1,5 +1,6 @@
-// FIELD 13: a sandbox that, once the program runs, answers EPERM to madvise, prctl, getrandom, sched_getaffinity and openat changes no
-// result. The same work is done in two processes, with and without the filter, and what the calls returned is compared.
+// FIELD 13: a sandbox that, once the program runs, answers EPERM to madvise, prctl, getrandom,
+// sched_getaffinity and openat changes no result. The same work is done in two processes, with and
+// without the filter, and what the calls returned is compared.
 #include "child.h"
 #include "workout.h"
 #include <linux/audit.h>
@@ -33,7 +34,8 @@ static void deny(void) {
     if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
         SKIP("this kernel takes no seccomp filter: errno %d", errno);
     errno = 0;
-    REQUIRE(madvise(NULL, 0, MADV_DONTNEED) == -1 && errno == EPERM, "the filter does not work: errno %d", errno);
+    REQUIRE(madvise(NULL, 0, MADV_DONTNEED) == -1 && errno == EPERM,
+            "the filter does not work: errno %d", errno);
 }
 
 struct result {
@@ -95,7 +97,8 @@ static struct result result_of(void *filtered) {
     run_function(work, filtered, &o);
     if (exited_with(&o, 77))
         SKIP("%s", o.err);
-    REQUIRE(exited_with(&o, 0), "%s filter: %s\n%s", filtered ? "with the" : "without", ending(&o), o.err);
+    REQUIRE(exited_with(&o, 0), "%s filter: %s\n%s", filtered ? "with the" : "without", ending(&o),
+            o.err);
     memcpy(&r, o.out, sizeof r);
     return r;
 }
@@ -106,12 +109,14 @@ int main(void) {
     struct result plain = result_of(NULL), filtered = result_of(&yes);
     CHECK(plain.sum == filtered.sum, "main thread: %llx without the filter, %llx with it",
           (unsigned long long)plain.sum, (unsigned long long)filtered.sum);
-    CHECK(plain.thread_sum == filtered.thread_sum, "a thread: %llx without the filter, %llx with it",
-          (unsigned long long)plain.thread_sum, (unsigned long long)filtered.thread_sum);
-    CHECK(!plain.dirty && !filtered.dirty, "calloc gave %d dirty bytes without the filter, %d with it", plain.dirty,
-          filtered.dirty);
-    CHECK(!plain.errno_changes && !filtered.errno_changes, "free changed errno %d times without the filter, %d with it",
-          plain.errno_changes, filtered.errno_changes);
+    CHECK(plain.thread_sum == filtered.thread_sum,
+          "a thread: %llx without the filter, %llx with it", (unsigned long long)plain.thread_sum,
+          (unsigned long long)filtered.thread_sum);
+    CHECK(!plain.dirty && !filtered.dirty,
+          "calloc gave %d dirty bytes without the filter, %d with it", plain.dirty, filtered.dirty);
+    CHECK(!plain.errno_changes && !filtered.errno_changes,
+          "free changed errno %d times without the filter, %d with it", plain.errno_changes,
+          filtered.errno_changes);
     CHECK(!plain.in_use && !filtered.in_use, "more than 1 MiB stays in use");
     return check_result();
 }

@@ -1,19 +1,22 @@
-// Row E3, FIELD 28: a process that runs with more rights than its caller (AT_SECURE) honours no variable: not GLIBC_TUNABLES, not the
-// aliases, not RUNG_OPTIONS. A copy of this program is given to another user with the setuid bit; it is linked against the library
-// because LD_PRELOAD is not honoured either. The test runs for the shared library and for the static one.
+// Row E3, FIELD 28: a process that runs with more rights than its caller (AT_SECURE) honours no
+// variable: not GLIBC_TUNABLES, not the aliases, not RUNG_OPTIONS. A copy of this program is given
+// to another user with the setuid bit; it is linked against the library because LD_PRELOAD is not
+// honoured either. The test runs for the shared library and for the static one.
 #include "child.h"
 #include "probe.h"
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-static const char *const probes[] = {"first_growth", "mapped_500000", "cached_64", "fill", "arenas"};
+static const char *const probes[] = {"first_growth", "mapped_500000", "cached_64", "fill",
+                                     "arenas"};
 enum { PROBES = sizeof probes / sizeof *probes };
 
 // Every way to set each of the options the probes show, at once.
 static char *const with_all[] = {
-    (char[]){"GLIBC_TUNABLES=glibc.malloc.top_pad=0:glibc.malloc.mmap_max=0:glibc.malloc.tcache_count=3:"
-             "glibc.malloc.perturb=85:glibc.malloc.arena_max=1"},
+    (char[]){
+        "GLIBC_TUNABLES=glibc.malloc.top_pad=0:glibc.malloc.mmap_max=0:glibc.malloc.tcache_count=3:"
+        "glibc.malloc.perturb=85:glibc.malloc.arena_max=1"},
     (char[]){"MALLOC_TOP_PAD_=0"},
     (char[]){"MALLOC_MMAP_MAX_=0"},
     (char[]){"MALLOC_PERTURB_=85"},
@@ -28,7 +31,8 @@ static int probe(char **argv) {
     if (on_host_malloc())
         unsetenv("RUNG_TEST_HOST_MALLOC");
     char text[64];
-    size_t n = (size_t)snprintf(text, sizeof text, "%d %zu\n", getauxval(AT_SECURE) != 0, run_probe(argv[2]));
+    size_t n = (size_t)snprintf(text, sizeof text, "%d %zu\n", getauxval(AT_SECURE) != 0,
+                                run_probe(argv[2]));
     return write(STDOUT_FILENO, text, n) == (ssize_t)n ? check_result() : 1;
 }
 
@@ -64,13 +68,16 @@ enum { NOBODY = 65534 };
 static void compare(const char *plain, const char *setuid_copy) {
     for (int i = 0; i < PROBES; i++) {
         size_t normal = see(plain, probes[i], with_none, 0);
-        CHECK(see(plain, probes[i], with_all, 0) != normal, "%s does not react to the variables at all", probes[i]);
-        CHECK(see(plain, probes[i], with_options_only, 0) != normal, "%s does not react to RUNG_OPTIONS", probes[i]);
+        CHECK(see(plain, probes[i], with_all, 0) != normal,
+              "%s does not react to the variables at all", probes[i]);
+        CHECK(see(plain, probes[i], with_options_only, 0) != normal,
+              "%s does not react to RUNG_OPTIONS", probes[i]);
         size_t secure = see(setuid_copy, probes[i], with_none, 1);
         size_t all = see(setuid_copy, probes[i], with_all, 1);
         size_t options = see(setuid_copy, probes[i], with_options_only, 1);
         CHECK(all == secure, "%s: %zu without variables, %zu with them", probes[i], secure, all);
-        CHECK(options == secure, "%s: %zu without RUNG_OPTIONS, %zu with it", probes[i], secure, options);
+        CHECK(options == secure, "%s: %zu without RUNG_OPTIONS, %zu with it", probes[i], secure,
+              options);
     }
 }
 
@@ -95,7 +102,8 @@ int main(int argc, char **argv) {
     snprintf(setuid_copy, sizeof setuid_copy, "%s/setuid", directory);
     copy_program(plain);
     copy_program(setuid_copy);
-    REQUIRE(chown(setuid_copy, NOBODY, NOBODY) == 0 && chmod(setuid_copy, 06755) == 0, "chown, chmod: errno %d", errno);
+    REQUIRE(chown(setuid_copy, NOBODY, NOBODY) == 0 && chmod(setuid_copy, 06755) == 0,
+            "chown, chmod: errno %d", errno);
 
     // The other user has to reach the program and the library.
     char *const argv_probe[] = {setuid_copy, (char[]){"probe"}, (char[]){"first_growth"}, NULL};

@@ -1,5 +1,5 @@
-// FIELD 7: 20,000 threads of 64 malloc and 64 free, one after another, leave nothing behind; a large block of a dead thread, freed
-// elsewhere, goes back to the system.
+// FIELD 7: 20,000 threads of 64 malloc and 64 free, one after another, leave nothing behind; a
+// large block of a dead thread, freed elsewhere, goes back to the system.
 #include "growth.h"
 
 static void *short_life(void *unused) {

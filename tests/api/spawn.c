@@ -1,5 +1,5 @@
-// FIELD 27: posix_spawn, and vfork followed by malloc and an exec that fails: the child runs in the parent's memory, and the parent is
-// intact afterwards, in one thread and in several.
+// FIELD 27: posix_spawn, and vfork followed by malloc and an exec that fails: the child runs in the
+// parent's memory, and the parent is intact afterwards, in one thread and in several.
 #include "workout.h"
 #include <pthread.h>
 #include <spawn.h>
@@ -12,7 +12,8 @@ static void expect_exit(pid_t pid, int code, const char *what) {
     int status = -1;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == code, "%s: status %#x, expected exit %d", what, status, code);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == code, "%s: status %#x, expected exit %d",
+          what, status, code);
 }
 
 static void spawn_once(void) {
@@ -32,7 +33,8 @@ static void spawn_once(void) {
     posix_spawnattr_destroy(&attributes);
 }
 
-// What an old-fashioned spawn library does between vfork and exec: it builds its arguments with malloc.
+// What an old-fashioned spawn library does between vfork and exec: it builds its arguments with
+// malloc.
 static void vfork_once(size_t n) {
     void *volatile in_child[20];
     pid_t pid = vfork();
@@ -91,7 +93,9 @@ int main(int argc, char **argv) {
     check_heap("after vfork in one thread");
     pthread_t t[4];
     for (int i = 0; i < 4; i++)
-        REQUIRE(pthread_create(&t[i], NULL, i < 2 ? busy : mix_in_thread, (void *)(uintptr_t)(i * 1000)) == 0, "no thread");
+        REQUIRE(pthread_create(&t[i], NULL, i < 2 ? busy : mix_in_thread,
+                               (void *)(uintptr_t)(i * 1000)) == 0,
+                "no thread");
     pthread_join(t[2], NULL);
     pthread_join(t[3], NULL);
     busy_must_end = true;

@@ -1,5 +1,5 @@
-// FIELD 9: a running program opens the library with dlopen and uses its functions beside its own malloc: from threads older and younger
-// than the library, which end after dlclose.
+// FIELD 9: a running program opens the library with dlopen and uses its functions beside its own
+// malloc: from threads older and younger than the library, which end after dlclose.
 #include "workout.h"
 #include <pthread.h>
 
@@ -8,18 +8,23 @@ static pthread_barrier_t older_runs, all_used_it, closed;
 
 static void *look_up(void *library, const char *name) {
     void *f = dlsym(library, name);
+    Dl_info origin;
     REQUIRE(f, "no %s in the library: %s", name, dlerror());
+    REQUIRE(dladdr(f, &origin) && strstr(origin.dli_fname, "librung"),
+            "%s is %s's: the search went on to the libraries behind", name, origin.dli_fname);
     return f;
 }
 
 static void open_library(void **library, const char *path) {
     *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     REQUIRE(*library, "%s", dlerror());
-    void *f[] = {look_up(*library, "malloc"),  look_up(*library, "free"),     look_up(*library, "calloc"),
-                 look_up(*library, "realloc"), look_up(*library, "memalign"), look_up(*library, "malloc_usable_size")};
+    void *f[] = {look_up(*library, "malloc"),   look_up(*library, "free"),
+                 look_up(*library, "calloc"),   look_up(*library, "realloc"),
+                 look_up(*library, "memalign"), look_up(*library, "malloc_usable_size")};
     _Static_assert(sizeof f == sizeof opened, "one pointer a function");
     memcpy(&opened, f, sizeof opened);
-    REQUIRE(opened.malloc != malloc || on_host_malloc(), "the library is already loaded, this proves nothing");
+    REQUIRE(opened.malloc != malloc || on_host_malloc(),
+            "the library is already loaded, this proves nothing");
 }
 
 static void use_and_outlive(uint64_t seed) {

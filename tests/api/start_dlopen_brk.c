@@ -1,5 +1,5 @@
-// FIELD 9: beside the malloc of the program, a library opened with dlopen does not move the program break: two allocators that each take
-// their own lock around it would lose each other's memory.
+// FIELD 9: beside the malloc of the program, a library opened with dlopen does not move the program
+// break: two allocators that each take their own lock around it would lose each other's memory.
 #include "workout.h"
 #include <pthread.h>
 
@@ -9,7 +9,10 @@ static struct allocator opened;
 
 static void *look_up(void *library, const char *name) {
     void *f = dlsym(library, name);
+    Dl_info origin;
     REQUIRE(f, "no %s in the library: %s", name, dlerror());
+    REQUIRE(dladdr(f, &origin) && strstr(origin.dli_fname, "librung"),
+            "%s is %s's: the search went on to the libraries behind", name, origin.dli_fname);
     return f;
 }
 

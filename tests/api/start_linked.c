@@ -1,5 +1,5 @@
-// FIELD 9: a program linked against the library, shared or static, works without anything in its environment: start, threads, fork,
-// stdio, exit handlers.
+// FIELD 9: a program linked against the library, shared or static, works without anything in its
+// environment: start, threads, fork, stdio, exit handlers.
 #include "workout.h"
 #include <pthread.h>
 #include <sys/wait.h>
@@ -26,7 +26,8 @@ int main(int argc, char **argv) {
     work_out(&the_allocator, 1, 20000);
     pthread_t t[4];
     for (int i = 0; i < 4; i++)
-        REQUIRE(pthread_create(&t[i], NULL, thread_workout, (void *)(uintptr_t)(i + 2)) == 0, "no thread");
+        REQUIRE(pthread_create(&t[i], NULL, thread_workout, (void *)(uintptr_t)(i + 2)) == 0,
+                "no thread");
     for (int i = 0; i < 4; i++) {
         void *from_thread;
         pthread_join(t[i], &from_thread);
@@ -45,7 +46,8 @@ int main(int argc, char **argv) {
     fprintf(f, "%0*d\n", 20000, 1);
     fclose(f);
     struct mallinfo2 m = mallinfo2();
-    CHECK(m.arena == m.uordblks + m.fordblks && m.arena > 0, "mallinfo2: %zu, %zu, %zu", m.arena, m.uordblks, m.fordblks);
+    CHECK(m.arena == m.uordblks + m.fordblks && m.arena > 0, "mallinfo2: %zu, %zu, %zu", m.arena,
+          m.uordblks, m.fordblks);
     if (!is_static)
         check_heap("at the end");
     return check_result();

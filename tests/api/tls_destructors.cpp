@@ -1,4 +1,5 @@
-// Destructors of C++ thread_local objects, and functions registered like them, allocate and free while their thread ends.
+// Destructors of C++ thread_local objects, and functions registered like them, allocate and free
+// while their thread ends.
 #include "growth.h"
 #include <map>
 #include <string>

@@ -1,4 +1,5 @@
-// Runs this very program again with a given environment and one probe, and compares what the probe saw.
+// Runs this very program again with a given environment and one probe, and compares what the probe
+// saw.
 #ifndef TESTS_API_TUNABLES_H
 #define TESTS_API_TUNABLES_H
 
@@ -42,7 +43,8 @@ static inline void run_with(const char *const *extra, const char *probe, struct 
     run_child(&job, o);
 }
 
-static inline void expect_probe(const char *what, const char *const *extra, const char *probe, size_t want) {
+static inline void expect_probe(const char *what, const char *const *extra, const char *probe,
+                                size_t want) {
     struct outcome o;
     run_with(extra, probe, &o);
     CHECK(exited_with(&o, 0), "%.300s: %s: %.300s", what, ending(&o), o.err);

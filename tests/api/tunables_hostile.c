@@ -1,10 +1,11 @@
-// Row E3: no string in an environment variable makes a process crash or hang. The strings are nasty, long, or random; all that is
-// asked is that the program still allocates.
+// Row E3: no string in an environment variable makes a process crash or hang. The strings are
+// nasty, long, or random; all that is asked is that the program still allocates.
 #include "tunables.h"
 
-static const char *const variables[] = {"GLIBC_TUNABLES",     "RUNG_OPTIONS",   "MALLOC_TOP_PAD_", "MALLOC_ARENA_MAX",
-                                        "MALLOC_MMAP_MAX_",   "MALLOC_CHECK_",  "MALLOC_PERTURB_", "MALLOC_ARENA_TEST",
-                                        "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"};
+static const char *const variables[] = {
+    "GLIBC_TUNABLES",         "RUNG_OPTIONS",          "MALLOC_TOP_PAD_", "MALLOC_ARENA_MAX",
+    "MALLOC_MMAP_MAX_",       "MALLOC_CHECK_",         "MALLOC_PERTURB_", "MALLOC_ARENA_TEST",
+    "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"};
 
 static const char *const nasty[] = {
     "",
@@ -88,7 +89,8 @@ static void expect_alive(const char *name, const char *value, size_t length) {
     struct outcome o;
     run_with(extra, "cached_64", &o);
     bool served = exited_with(&o, 0) && o.out[0];
-    // A padding of half the address space is a number like others; what cannot be had with it is refused, not a crash.
+    // A padding of half the address space is a number like others; what cannot be had with it is
+    // refused, not a crash.
     bool refused = exited_with(&o, 1) && strstr(o.err, "no memory");
     CHECK(served || refused, "%.200s: %s: %.300s", line, ending(&o), o.err);
 }
@@ -96,9 +98,20 @@ static void expect_alive(const char *name, const char *value, size_t length) {
 // Up to what the kernel takes as one string, 128 KiB.
 static void test_long(void) {
     static char value[120000];
-    static const char *const units[] = {"A", "=", ":", ",", "A=B", "A=B:", "a=1,", "0", "glibc.malloc.top_pad=0:",
-                                        "glibc.malloc.perturb=0x800:", "glibc.malloc.mmap_threshold=4096=4096:",
-                                        "glibc.malloc.tcache_count=", "no_such_option=1,", "top_pad=0,"};
+    static const char *const units[] = {"A",
+                                        "=",
+                                        ":",
+                                        ",",
+                                        "A=B",
+                                        "A=B:",
+                                        "a=1,",
+                                        "0",
+                                        "glibc.malloc.top_pad=0:",
+                                        "glibc.malloc.perturb=0x800:",
+                                        "glibc.malloc.mmap_threshold=4096=4096:",
+                                        "glibc.malloc.tcache_count=",
+                                        "no_such_option=1,",
+                                        "top_pad=0,"};
     for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
         size_t unit = strlen(units[u]), length = sizeof value - 1;
         for (size_t i = 0; i < length; i++)
@@ -110,8 +123,9 @@ static void test_long(void) {
 }
 
 static void test_random(uint64_t seed) {
-    static const char *const pieces[] = {"glibc",  ".",    "malloc", "top_pad", "=",      ":",   ",",    "0",   "x",
-                                         "tcache_count", "perturb", "-1",  "65536", "9", " ", "\x01", "\xff", "profile"};
+    static const char *const pieces[] = {
+        "glibc",        ".",       "malloc", "top_pad", "=", ":", ",",    "0",    "x",
+        "tcache_count", "perturb", "-1",     "65536",   "9", " ", "\x01", "\xff", "profile"};
     for (int i = 0; i < 300; i++) {
         char value[400];
         size_t n = 0;

@@ -1,4 +1,5 @@
-// FIELD 22: malloc_usable_size is constant over a block's life; all of it may be written, and realloc carries all of it.
+// FIELD 22: malloc_usable_size is constant over a block's life; all of it may be written, and
+// realloc carries all of it.
 #include "check.h"
 #include <malloc.h>
 
@@ -24,7 +25,8 @@ static void expect_whole(size_t i, size_t usable, const char *when) {
 static void put(size_t i, uint64_t *seed) {
     size_t limit = next_random(seed) % 32 == 0 ? 300000 : 2500;
     size_t size = next_random(seed) % limit;
-    block[i].mem = next_random(seed) % 8 == 0 ? memalign((size_t)16 << next_random(seed) % 9, size) : malloc(size);
+    block[i].mem = next_random(seed) % 8 == 0 ? memalign((size_t)16 << next_random(seed) % 9, size)
+                                              : malloc(size);
     REQUIRE(block[i].mem, "no memory for %zu bytes", size);
     block[i].usable = malloc_usable_size(block[i].mem);
     CHECK(block[i].usable >= size, "%zu of %zu bytes usable", block[i].usable, size);

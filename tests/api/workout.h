@@ -1,5 +1,5 @@
-// A random series of calls through a given set of functions: every byte of every block is checked, and what the calls returned is
-// summed up, so that two runs can be compared.
+// A random series of calls through a given set of functions: every byte of every block is checked,
+// and what the calls returned is summed up, so that two runs can be compared.
 #ifndef TESTS_API_WORKOUT_H
 #define TESTS_API_WORKOUT_H
 
@@ -15,8 +15,8 @@ struct allocator {
     size_t (*usable_size)(void *);
 };
 
-static const struct allocator the_allocator __attribute__((unused)) = {malloc,  free,     calloc,
-                                                                       realloc, memalign, malloc_usable_size};
+static const struct allocator the_allocator
+    __attribute__((unused)) = {malloc, free, calloc, realloc, memalign, malloc_usable_size};
 
 enum { WORKOUT_BLOCKS = 200 };
 
@@ -30,10 +30,12 @@ struct workout {
     } block[WORKOUT_BLOCKS];
 };
 
-static inline void workout_verify(const unsigned char *mem, size_t from, size_t to, unsigned char want, const char *what) {
+static inline void workout_verify(const unsigned char *mem, size_t from, size_t to,
+                                  unsigned char want, const char *what) {
     for (size_t i = from; i < to; i++)
         if (mem[i] != want) {
-            CHECK(false, "%s: byte %zu of a block of %zu is %#x, not %#x", what, i, to, mem[i], want);
+            CHECK(false, "%s: byte %zu of a block of %zu is %#x, not %#x", what, i, to, mem[i],
+                  want);
             return;
         }
 }
@@ -58,20 +60,22 @@ static inline void workout_step(struct workout *w) {
     } else {
         w->with->free(old);
         if (what == 1) {
-            mem = w->with->calloc(1, size);
+            mem = launder(w->with->calloc(1, size));
             REQUIRE(mem, "calloc of %zu failed: errno %d", size, errno);
             workout_verify(mem, 0, size, 0, "after calloc");
         } else if (what == 2) {
-            mem = w->with->memalign((size_t)16 << how % 9, size);
+            mem = launder(w->with->memalign((size_t)16 << how % 9, size));
             CHECK((uintptr_t)mem % ((size_t)16 << how % 9) == 0, "memalign gave %p", (void *)mem);
         } else if (what != 3) {
             mem = w->with->malloc(size);
         }
         REQUIRE(mem || what == 3, "no memory for %zu bytes: errno %d", size, errno);
     }
+    mem = launder(mem);
     size_t usable = mem ? w->with->usable_size(mem) : 0;
     CHECK(!mem || usable >= size, "usable size %zu of a block of %zu", usable, size);
-    // The sum takes the requests and the failures, not addresses and rounding, which may differ between runs.
+    // The sum takes the requests and the failures, not addresses and rounding, which may differ
+    // between runs.
     w->sum = (w->sum ^ (mem ? size + 1 : 0)) * 1099511628211u;
     w->block[i].mem = mem;
     w->block[i].size = mem ? size : 0;
@@ -82,7 +86,8 @@ static inline void workout_step(struct workout *w) {
 static inline void workout_end(struct workout *w) {
     for (size_t i = 0; i < WORKOUT_BLOCKS; i++) {
         if (w->block[i].mem)
-            workout_verify(w->block[i].mem, 0, w->block[i].size, (unsigned char)(i + 1), "at the end");
+            workout_verify(w->block[i].mem, 0, w->block[i].size, (unsigned char)(i + 1),
+                           "at the end");
         w->with->free(w->block[i].mem);
         w->block[i].mem = NULL;
     }
@@ -97,7 +102,8 @@ static inline uint64_t work_out(const struct allocator *with, uint64_t seed, int
     return w.sum;
 }
 
-// One block of every size class: the caches' classes, the bins', a large one, a mapping; and an aligned one.
+// One block of every size class: the caches' classes, the bins', a large one, a mapping; and an
+// aligned one.
 static inline void use_every_class(void) {
     static const size_t larger[] = {2000, 5000, 12000, 40000, 100000, 130000, 200000, 1000000};
     unsigned char *mem[66 + sizeof larger / sizeof *larger];

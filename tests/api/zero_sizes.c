@@ -1,8 +1,7 @@
-// Row E2: a request of no bytes gives a pointer of its own, from every function that allocates; realloc to no bytes frees.
+// Row E2: a request of no bytes gives a pointer of its own, from every function that allocates;
+// realloc to no bytes frees.
 #include "check.h"
 #include <malloc.h>
-
-static volatile size_t huge = SIZE_MAX; // volatile: the compiler would refuse the constant
 
 static void *by_malloc(void) {
     return malloc(0);
@@ -11,16 +10,16 @@ static void *by_calloc(void) {
     return calloc(0, 0);
 }
 static void *by_calloc_of_none(void) {
-    return calloc(0, huge);
+    return calloc(0, opaque(SIZE_MAX));
 }
 static void *by_calloc_of_nothing(void) {
-    return calloc(huge, 0);
+    return calloc(opaque(SIZE_MAX), 0);
 }
 static void *by_realloc(void) {
     return realloc(NULL, 0);
 }
 static void *by_reallocarray(void) {
-    return reallocarray(NULL, 0, huge);
+    return reallocarray(NULL, 0, opaque(SIZE_MAX));
 }
 static void *by_memalign(void) {
     return memalign(64, 0);
@@ -64,15 +63,17 @@ static void test_unique(void) {
     static unsigned char *mem[FUNCTIONS][EACH];
     for (size_t f = 0; f < FUNCTIONS; f++)
         for (size_t i = 0; i < EACH; i++) {
-            mem[f][i] = functions[f].allocate();
+            mem[f][i] = launder(functions[f].allocate());
             REQUIRE(mem[f][i], "%s gave NULL", functions[f].name);
-            CHECK((uintptr_t)mem[f][i] % 16 == 0, "%s gave %p", functions[f].name, (void *)mem[f][i]);
+            CHECK((uintptr_t)mem[f][i] % 16 == 0, "%s gave %p", functions[f].name,
+                  (void *)mem[f][i]);
             memset(mem[f][i], (int)(f * EACH + i) & 0xff, malloc_usable_size(mem[f][i]));
         }
     for (size_t f = 0; f < FUNCTIONS; f++)
         for (size_t i = 0; i < EACH; i++) {
             size_t usable = malloc_usable_size(mem[f][i]);
-            CHECK(usable >= 24, "%s: %zu bytes usable, the smallest chunk has 24", functions[f].name, usable);
+            CHECK(usable >= 24, "%s: %zu bytes usable, the smallest chunk has 24",
+                  functions[f].name, usable);
             for (size_t k = 0; k < usable; k++)
                 if (mem[f][i][k] != (unsigned char)(f * EACH + i)) {
                     CHECK(false, "%s: block %zu is shared", functions[f].name, i);
@@ -94,8 +95,8 @@ static void test_realloc_frees(size_t size, bool array) {
         CHECK(errno == 4711, "realloc(%zu bytes, 0) set errno to %d", size, errno);
     }
     size_t after = mallinfo2().uordblks + mallinfo2().hblkhd;
-    CHECK(after <= before + 20 * (size + 32), "%zu bytes in use before, %zu after: realloc(p, 0) does not free",
-          before, after);
+    CHECK(after <= before + 20 * (size + 32),
+          "%zu bytes in use before, %zu after: realloc(p, 0) does not free", before, after);
 }
 
 int main(void) {

@@ -1,11 +1,13 @@
-// FIELD 26: 150 forks beside 8 busy threads; children allocate in every size, start threads and have children of their own.
+// FIELD 26: 150 forks beside 8 busy threads; children allocate in every size, start threads and
+// have children of their own.
 #include "fork.h"
 
 enum { THREADS = 8, FORKS = 150, SHARED = 256 };
 
 static atomic_bool must_end;
 
-// Blocks change hands between the busy threads, so that some are freed by others than who allocated them.
+// Blocks change hands between the busy threads, so that some are freed by others than who allocated
+// them.
 static _Atomic(void *) shared[SHARED];
 
 static void *busy(void *seed) {
@@ -37,7 +39,8 @@ static void child(int n) {
     if (n % 3 == 0) {
         pthread_t t[3];
         for (int i = 0; i < 3; i++)
-            REQUIRE(pthread_create(&t[i], NULL, thread_in_child, (void *)(uintptr_t)(n + i)) == 0, "no thread");
+            REQUIRE(pthread_create(&t[i], NULL, thread_in_child, (void *)(uintptr_t)(n + i)) == 0,
+                    "no thread");
         if (n % 2 == 0) { // a grandchild while the child's threads run
             pid_t pid = fork();
             if (pid == 0) {

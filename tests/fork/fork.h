@@ -1,5 +1,5 @@
-// What parent and child do after each fork: every size class and the whole-heap check; and how a test waits for children without
-// waiting for ever.
+// What parent and child do after each fork: every size class and the whole-heap check; and how a
+// test waits for children without waiting for ever.
 #ifndef TESTS_FORK_FORK_H
 #define TESTS_FORK_FORK_H
 
@@ -28,7 +28,8 @@ static inline void await_child(pid_t pid, const char *what) {
     while (waitpid(pid, &status, 0) < 0)
         REQUIRE(errno == EINTR, "%s: waitpid: errno %d", what, errno);
     CHECK(!(WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM), "%s: the child hangs", what);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: the child ended with %#x", what, status);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: the child ended with %#x", what,
+          status);
 }
 
 static inline void nap(long microseconds) {

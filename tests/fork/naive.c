@@ -1,5 +1,6 @@
-// An allocator of the kind that deadlocks: one lock, taken in a prepare handler and kept until the fork is over. tests/fork preloads it to
-// show that stdio_lock would find the deadlock. It never gives memory back and keeps each block's size in front of it.
+// An allocator of the kind that deadlocks: one lock, taken in a prepare handler and kept until the
+// fork is over. tests/fork preloads it to show that stdio_lock would find the deadlock. It never
+// gives memory back and keeps each block's size in front of it.
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>

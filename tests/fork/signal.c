@@ -1,9 +1,12 @@
-// FIELD 26: fork inside a signal handler that interrupted the allocator, with its structures half changed and its locks held by the very
-// thread that forks. The handler forks only when the interrupted instruction lies in the library that malloc comes from, so every fork
+// FIELD 26: fork inside a signal handler that interrupted the allocator, with its structures half
+// changed and its locks held by the very
+// thread that forks. The handler forks only when the interrupted instruction lies in the library
+// that malloc comes from, so every fork
 // counts.
 // usage: signal single|threads leave|go_on
 //   leave   the child ends in the handler, by _exit or by exec
-//   go_on   the child returns from the handler, finishes the interrupted call and goes on allocating
+//   go_on   the child returns from the handler, finishes the interrupted call and goes on
+//   allocating
 #include "fork.h"
 #include <link.h>
 #include <ucontext.h>
@@ -16,9 +19,7 @@ static atomic_int forks, reaped;
 static atomic_bool must_end;
 static __thread volatile int steps_left = -1; // in a child that goes on
 
-static struct {
-    uintptr_t from, to;
-} code[8];
+static struct { uintptr_t from, to; } code[8];
 static size_t code_ranges;
 
 static int note_code(struct dl_phdr_info *info, size_t size, void *base) {
@@ -71,7 +72,7 @@ static void fork_in_handler(int signal_number, siginfo_t *info, void *context) {
     if (pid == 0) {
         alarm(CHILD_SECONDS);
         if (child_goes_on) {
-            steps_left = 1000;
+            steps_left = 300;
         } else if (n % 2) {
             char *const argv[] = {program, NULL};
             execv(program, argv);
@@ -91,7 +92,8 @@ static void end_child_in_time(struct workout *w) {
     end_child();
 }
 
-// Mostly sizes that no cache holds, so that the interrupted call is likely to be one that holds a lock.
+// Mostly sizes that no cache holds, so that the interrupted call is likely to be one that holds a
+// lock.
 static void work(uint64_t seed) {
     struct workout w = {.with = &the_allocator, .state = seed};
     void *large[LARGE_BLOCKS] = {0};
@@ -158,7 +160,8 @@ static void run_single(void) {
 // With several threads, the main one interrupts them in turn and never calls the allocator.
 static void run_threads_of_work(void) {
     for (int i = 0; i < WORKERS; i++)
-        REQUIRE(pthread_create(&worker_thread[i], NULL, worker, (void *)(uintptr_t)(i + 1)) == 0, "no thread");
+        REQUIRE(pthread_create(&worker_thread[i], NULL, worker, (void *)(uintptr_t)(i + 1)) == 0,
+                "no thread");
     for (unsigned turn = 0; forks < FORKS && !check_failures; turn++) {
         pthread_kill(worker_thread[turn % WORKERS], SIGUSR1);
         nap(30);
@@ -175,12 +178,14 @@ int main(int argc, char **argv) {
     REQUIRE(argc == 3, "usage: %s single|threads leave|go_on", argv[0]);
     bool threads = strcmp(argv[1], "threads") == 0;
     if (threads && on_host_malloc())
-        SKIP("the system's malloc deadlocks here: it locks its arenas for the fork, one of which the thread holds");
+        SKIP("the system's malloc deadlocks here: it locks its arenas for the fork, one of which "
+             "the thread holds");
     require_rung();
     program = argv[0];
     child_goes_on = strcmp(argv[2], "go_on") == 0;
     find_allocator_code();
-    struct sigaction action = {.sa_sigaction = fork_in_handler, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction action = {.sa_sigaction = fork_in_handler,
+                               .sa_flags = SA_SIGINFO | SA_RESTART};
     REQUIRE(sigaction(SIGUSR1, &action, NULL) == 0, "sigaction: errno %d", errno);
     if (threads)
         run_threads_of_work();

@@ -2,13 +2,17 @@
 //
 //   A  holds the lock of a stream and then calls the allocator,
 //   C  is in fflush(NULL): it holds libc's list of streams and waits for A's stream,
-//   B  forks: libc runs the atfork handlers first and then waits for the list of streams, which C holds.
+//   B  forks: libc runs the atfork handlers first and then waits for the list of streams, which C
+//   holds.
 //
-// An allocator whose handler keeps its locks through the fork makes A wait for B, and nobody goes on for ever. An allocator that serves A
-// meanwhile lets A give up the stream, C the list, and B its fork.
+// An allocator whose handler keeps its locks through the fork makes A wait for B, and nobody goes
+// on for ever. An allocator that serves A meanwhile lets A give up the stream, C the list, and B
+// its fork.
 //
-// No step is left to chance: the main thread sends each thread on only when the kernel says that the one before is asleep in a futex.
-// usage: stdio_lock flock|cookie seconds library     library: part of the name of the file malloc has to come from
+// No step is left to chance: the main thread sends each thread on only when the kernel says that
+// the one before is asleep in a futex.
+// usage: stdio_lock flock|cookie seconds library     library: part of the name of the file malloc
+// has to come from
 // Exit status 42: the three wait for each other.
 #include "fork.h"
 
@@ -117,7 +121,8 @@ static bool read_about(pid_t tid, const char *file, char *text, size_t size) {
 static bool sleeps_in_futex(pid_t tid) {
     char text[512];
     if (!read_about(tid, "syscall", text, sizeof text)) {
-        // No such file on this kernel: a sleeping thread that was told to do nothing but the call in question.
+        // No such file on this kernel: a sleeping thread that was told to do nothing but the call
+        // in question.
         const char *state = read_about(tid, "stat", text, sizeof text) ? strrchr(text, ')') : NULL;
         return state && state[2] == 'S';
     }
@@ -147,15 +152,24 @@ static void await_end_or_deadlock(long seconds) {
     if (all_done())
         return;
     bool a = sleeps_in_futex(tid_a), b = sleeps_in_futex(tid_b), c = sleeps_in_futex(tid_c);
-    say("after %ld s: A %s, B %s, C %s", seconds, a_done ? "is done" : a ? "waits" : "runs",
-        b_done ? "is done" : b ? "waits" : "runs", c_done ? "is done" : c ? "waits" : "runs");
+    say("after %ld s: A %s, B %s, C %s", seconds,
+        a_done ? "is done"
+        : a    ? "waits"
+               : "runs",
+        b_done ? "is done"
+        : b    ? "waits"
+               : "runs",
+        c_done ? "is done"
+        : c    ? "waits"
+               : "runs");
     _exit(a && b && c && !a_done && !b_done && !c_done ? DEADLOCK : 1);
 }
 
 int main(int argc, char **argv) {
     REQUIRE(argc == 4, "usage: %s flock|cookie seconds library", argv[0]);
     Dl_info origin;
-    REQUIRE(on_host_malloc() || (dladdr(dlsym(RTLD_DEFAULT, "malloc"), &origin) && strstr(origin.dli_fname, argv[3])),
+    REQUIRE(on_host_malloc() || (dladdr(dlsym(RTLD_DEFAULT, "malloc"), &origin) &&
+                                 strstr(origin.dli_fname, argv[3])),
             "malloc does not come from %s", argv[3]);
     by_cookie = strcmp(argv[1], "cookie") == 0;
     for (size_t i = 0; i < 40; i++)

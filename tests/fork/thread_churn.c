@@ -1,5 +1,5 @@
-// Forks while other threads create and end threads as fast as they can: caches are set up and taken apart, arenas bound and parked, at
-// the moment of the fork.
+// Forks while other threads create and end threads as fast as they can: caches are set up and taken
+// apart, arenas bound and parked, at the moment of the fork.
 #include "fork.h"
 
 enum { CREATORS = 2, FORKS = 150 };

@@ -1,5 +1,5 @@
-// Two threads fork at the same moment, one of them holding the lock of a stream that a third one waits for, while a fourth allocates
-// without pause.
+// Two threads fork at the same moment, one of them holding the lock of a stream that a third one
+// waits for, while a fourth allocates without pause.
 #include "fork.h"
 
 enum { ROUNDS = 150 };
@@ -73,7 +73,8 @@ static void *allocate(void *unused) {
 
 int main(void) {
     require_rung();
-    static void *(*const parts[])(void *) = {fork_with_stream_lock, fork_without, write_to_stream, allocate};
+    static void *(*const parts[])(void *) = {fork_with_stream_lock, fork_without, write_to_stream,
+                                             allocate};
     pthread_t t[4];
     stream = fopen("/dev/null", "w");
     REQUIRE(stream, "no /dev/null: errno %d", errno);
