@@ -120,7 +120,7 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
         print(f"rung lab: {error}", file=sys.stderr)
         return 2
     if len(outcomes) > 1:
-        print(terminal.table([[o.lab.name, terminal.summary(o)] for o in outcomes], 110, widest_cell=80))
+        print(terminal.table([[o.lab.name, terminal.summary(o)] for o in outcomes], 110, widest_cell=76))
         print(f"\n  on {machine_line()}")
     if any(outcome.failed for outcome in outcomes):
         return 1

@@ -62,13 +62,14 @@ def fastest_of_rounds(bench: Bench, allocator: Allocator) -> Measured:
     for _ in range(ROUNDS):
         for case in tcache_and_locks.cases:
             measured = bench.run(case, allocator)
-            if case.label not in best or measured["ns"] < best[case.label]["ns"]:
+            if case.label not in best or measured["processor_ns"] < best[case.label]["processor_ns"]:
                 best[case.label] = measured
     return best
 
 
 def slowdown(measured: Measured, of: str, over: str) -> float:
-    return measured[of]["ns"] / measured[over]["ns"]
+    """In processor time, which other work on the machine hardly changes."""
+    return measured[of]["processor_ns"] / measured[over]["processor_ns"]
 
 
 def locks_a_pair(measured: Measured, configuration: str) -> float:
@@ -79,7 +80,8 @@ tcache_and_locks = Lab(
     name="tcache-and-locks",
     question="What does the thread's cache save?",
     text="""Eight threads free and allocate 64 bytes two million times each, on a ring of eight pointers: with the
-    cache and without it, in eight arenas and in one. The fastest of three rounds counts. Rung counts how often an
+    cache and without it, in eight arenas and in one. The fastest of three rounds counts. How many times slower one
+    is than another is said of the processor time of all threads. Rung counts how often an
     arena's lock is taken; times depend on the machine, these counts do not.""",
     picture=drawings.four_configurations,
     timed=True,
@@ -99,11 +101,11 @@ tcache_and_locks = Lab(
         *(Claim(f"{label}: locks taken a pair of free and malloc", lambda m, k=label: locks_a_pair(m, k),
                 About(2, within=0.01)) for label in ("8 arenas, no cache", "1 arena, no cache")),
         Claim("with the cache, one arena instead of eight costs little (times slower)",
-              lambda m: slowdown(m, "1 arena, cache", "8 arenas, cache"), AtMost(2), reference="1.14"),
+              lambda m: slowdown(m, "1 arena, cache", "8 arenas, cache"), AtMost(1.5), reference="1.14"),
         Claim("without the cache each call costs several times more, even with an arena a thread (times slower)",
-              lambda m: slowdown(m, "8 arenas, no cache", "8 arenas, cache"), AtLeast(1.8), reference="5"),
+              lambda m: slowdown(m, "8 arenas, no cache", "8 arenas, cache"), AtLeast(2.5), reference="5"),
         Claim("and so it does in one arena (times slower)",
-              lambda m: slowdown(m, "1 arena, no cache", "1 arena, cache"), AtLeast(1.8), reference="246"),
+              lambda m: slowdown(m, "1 arena, no cache", "1 arena, cache"), AtLeast(2.5), reference="246"),
     ],
     reading="""With a warm cache no lock is taken at all, so it does not matter how many there are. Without it every
     call takes one: that alone costs several times as much, and when threads on many CPUs want the same lock, far more.

@@ -54,14 +54,20 @@ def figure_rows(outcome: Outcome) -> list[list[str]]:
     return rows if any(item.reference for item in outcome.lab.figures) else [[row[0], *row[2:]] for row in rows]
 
 
+def tally(result: Result) -> str:
+    """How many claims hold under one allocator, and why the others do not."""
+    if result.skipped:
+        return f"{result.allocator.name} skipped"
+    if result.error:
+        return f"{result.allocator.name} broken"
+    verdicts = [j.verdict for j in result.judgements]
+    others = [f"{verdicts.count(v)} {v.value}" for v in Verdict if v is not Verdict.HOLDS and v in verdicts]
+    held = f"{result.allocator.name} {verdicts.count(Verdict.HOLDS)} of {len(verdicts)}"
+    return held + (f" ({', '.join(others)})" if others else "")
+
+
 def summary(outcome: Outcome) -> str:
-    if outcome.skipped:
-        return "skipped"
-    if outcome.failed:
-        return "FAILS"
-    verdicts = [j.verdict for r in outcome.results for j in r.judgements]
-    kinds = [v for v in Verdict if v in verdicts]
-    return ", ".join(f"{verdicts.count(v)} {v.value}" for v in kinds)
+    return "; ".join(tally(result) for result in outcome.results)
 
 
 def text(outcome: Outcome) -> str:

@@ -33,6 +33,8 @@ _Noreturn void fail(const char *reason);
 void mark(const char *phase);
 
 uint64_t now_ns(void);
+/* What all threads of the process have had of the processors so far. */
+uint64_t processor_ns(void);
 long minor_faults(void);
 size_t page_size(void);
 long argument(int argc, char **argv, int index, long otherwise);

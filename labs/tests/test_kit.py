@@ -211,6 +211,13 @@ class Writing(unittest.TestCase):
             names = {path.stem for path in Path(directory).glob("*.md")}
         self.assertEqual(names, {lab.name for lab in LABS} | {"README", "notes"})
 
+    def test_the_repositorys_pages_are_those_of_the_labs(self):
+        for lab in LABS:
+            text = (REPOSITORY / "docs" / "labs" / f"{lab.name}.md").read_text()
+            self.assertIn(f"# {lab.question}\n", text, "write them again: rung lab --all --docs docs/labs")
+            for claim in lab.claims:
+                self.assertIn(claim.text.replace("|", "\\|"), text, f"{lab.name}: rung lab --all --docs docs/labs")
+
     def test_cells_wrap(self):
         lines = terminal.table([["claim", "wanted"], ["a " * 40, "b " * 60]], 80).splitlines()
         self.assertGreater(len(lines), 3)
