@@ -40,7 +40,7 @@ struct run {
     uint32_t fresh;          /* offset of the first object never handed out */
     uint8_t bin;
     bool listed;             /* in the list of its bin */
-    bool resident;           /* free: its pages may be there */
+    uint64_t purged_at;      /* free: when its pages were given back; 0: never */
 };
 
 struct run_window {
@@ -74,9 +74,9 @@ static inline size_t run_object_size(const void *mem) {
     return run_bin_size(run_bin_of(mem));
 }
 
-/* Gives back the pages of free runs until at most `keep` bytes of them may be resident.  True if
+/* Gives back the pages of free runs until at most `bytes` of them may be resident.  True if
    anything was released. */
-bool runs_purge(size_t keep);
+bool runs_purge(size_t bytes);
 
 /* NULL when all is sound, otherwise what is wrong; *where: the run at fault. */
 const char *runs_check(const void **where);

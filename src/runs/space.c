@@ -4,6 +4,7 @@
 #include "guard/assert.h"
 #include "options/options.h"
 #include "os/os.h"
+#include "runs/keep.h"
 
 /* Pages become accessible in these steps. */
 #define COMMIT_STEP (1 * MIB)
@@ -29,6 +30,7 @@ static struct link purged_runs = {&purged_runs, &purged_runs};
 static size_t resident_free; /* bytes */
 static size_t in_use;        /* bytes of runs that are not free */
 static size_t system_bytes;
+static struct keep keep;
 
 static struct window_record *record_of(const struct run_window *w) {
     return (struct window_record *)(w + 1);
@@ -82,40 +84,49 @@ static struct run *take_fresh(void) {
 
 /* ---- free runs ---- */
 
-static bool purge_oldest(void) {
+static bool purge_oldest(uint64_t now) {
     struct run *r = run_of_link(resident_runs.prev);
     list_remove(&r->link);
     bool gone = os_purge(run_start(r), RUN_SIZE);
-    r->resident = !gone;
+    r->purged_at = gone ? now : 0;
     list_insert_after(&purged_runs, &r->link);
     resident_free -= RUN_SIZE;
     return gone;
 }
 
-/* What may stay resident without use: a share of what is in use, and enough for small changes. */
-static size_t keep_limit(void) {
-    return size_max(in_use / 8, option(OPT_RUN_KEEP));
+/* Whether there is more than the share and the floor (runs/keep.h) alone would allow. */
+static bool beyond_share(void) {
+    return resident_free > size_max(in_use / 8, option(OPT_RUN_KEEP));
 }
 
-struct run *space_take(unsigned bin) {
-    struct run *r = NULL;
-    if (!lock_take(&space_lock))
-        return NULL;
+static struct run *take_free(void) {
+    struct run *r;
     if (!list_empty(&resident_runs)) {
+        if (beyond_share())
+            keep_confirm(&keep, os_clock_us());
         r = run_of_link(resident_runs.next);
-        list_remove(&r->link);
         resident_free -= RUN_SIZE;
     } else if (!list_empty(&purged_runs)) {
         r = run_of_link(purged_runs.next);
-        list_remove(&r->link);
+        keep_regret(&keep, RUN_SIZE, r->purged_at, os_clock_us());
     } else {
-        r = take_fresh();
+        return NULL;
     }
+    list_remove(&r->link);
+    return r;
+}
+
+struct run *space_take(unsigned bin) {
+    if (!lock_take(&space_lock))
+        return NULL;
+    struct run *r = take_free();
+    if (r == NULL)
+        r = take_fresh();
     if (r != NULL) {
         in_use += RUN_SIZE;
         struct run_window *w = window_of(r);
         w->bin[r - w->run] = (uint8_t)bin;
-        *r = (struct run){.bin = (uint8_t)bin, .resident = true};
+        *r = (struct run){.bin = (uint8_t)bin};
     }
     lock_release(&space_lock);
     return r;
@@ -131,17 +142,22 @@ void space_give(struct run *r) {
     resident_free += RUN_SIZE;
     list_insert_after(&resident_runs, &r->link);
     /* Two at most: a bounded step, and it still catches up. */
-    for (int i = 0; i < 2 && resident_free > keep_limit(); i++)
-        purge_oldest();
+    if (beyond_share()) {
+        uint64_t now = os_clock_us();
+        for (int i = 0; i < 2 && resident_free > keep_limit(&keep, in_use, option(OPT_RUN_KEEP), now);
+             i++)
+            purge_oldest(now);
+    }
     lock_release(&space_lock);
 }
 
-bool runs_purge(size_t keep) {
+bool runs_purge(size_t bytes) {
     bool gave = false;
     if (!lock_take(&space_lock))
         return false;
-    while (resident_free > keep)
-        gave |= purge_oldest();
+    uint64_t now = os_clock_us();
+    while (resident_free > bytes)
+        gave |= purge_oldest(now);
     lock_release(&space_lock);
     return gave;
 }

@@ -1,0 +1,48 @@
+/* How much free memory may stay resident: a share of what is in use with a floor, and what the program
+ * has shown that it takes back soon.
+ *
+ * Pure functions of time (microseconds), so that tests need no clock.
+ *
+ * The lesson: memory that was purged and is wanted again shortly afterwards should have been kept; the
+ * allowance rises by twice as much, so that a program that swings by 300 MiB is learned in one swing.
+ * Memory that was only kept because of the allowance and is used again confirms it.  Without either,
+ * the allowance halves every few seconds. */
+#ifndef RUNG_RUNS_KEEP_H
+#define RUNG_RUNS_KEEP_H
+
+#include "base/bits.h"
+
+struct keep {
+    size_t learned;   /* bytes, as of `at` */
+    uint64_t at;      /* the last lesson or confirmation */
+};
+
+/* What is called soon, and what the allowance's half-life is. */
+#define KEEP_SOON_US ((uint64_t)2000000)
+#define KEEP_HALVES_US ((uint64_t)4000000)
+
+static inline size_t keep_learned(const struct keep *k, uint64_t now) {
+    uint64_t halvings = now > k->at ? (now - k->at) / KEEP_HALVES_US : 0;
+    return halvings < 64 ? k->learned >> halvings : 0;
+}
+
+/* The free bytes that may be resident while `in_use` bytes are not free. */
+static inline size_t keep_limit(const struct keep *k, size_t in_use, size_t floor, uint64_t now) {
+    return size_max(in_use / 8, floor) + keep_learned(k, now);
+}
+
+/* `bytes` that were purged at `purged_at` are wanted again. */
+static inline void keep_regret(struct keep *k, size_t bytes, uint64_t purged_at, uint64_t now) {
+    if (now - purged_at > KEEP_SOON_US)
+        return;
+    k->learned = keep_learned(k, now) + 2 * bytes;
+    k->at = now;
+}
+
+/* Memory beyond the share was there when it was wanted. */
+static inline void keep_confirm(struct keep *k, uint64_t now) {
+    k->learned = keep_learned(k, now);
+    k->at = now;
+}
+
+#endif
