@@ -47,8 +47,11 @@ static void *resize_object(void *mem, size_t req) {
     if (UNLIKELY(!run_object_plausible(mem)))
         die(MSG_REALLOC_POINTER, mem, 0);
     size_t usable = run_object_size(mem);
-    /* A smaller object is worth a copy when it saves half. */
-    return req <= usable && req > usable / 2 ? mem : move(mem, req);
+    /* A smaller object is worth a copy when it saves half, and there is one. */
+    if (req <= usable && (req > usable / 2 || run_bin_of_request(req) == run_bin_of(mem)))
+        return mem;
+    void *moved = move(mem, req);
+    return moved == NULL && req <= usable ? mem : moved;
 }
 
 EXPORT void *NAME(realloc)(void *mem, size_t req) {

@@ -214,8 +214,8 @@ static void do_realloc(struct worker *w, struct block *b) {
     size_t usable = rung_malloc_usable_size(p);
     *b = (struct block){p, size, usable, 16, was.pattern};
     check_new(b);
-    if (was.usable >= size && was.usable - size < 16 && p != was.p)
-        wrong("realloc within the usable size moved", b, 0);
+    if (was.usable >= size && (was.usable == usable || was.usable - size < 16) && p != was.p)
+        wrong("realloc within the usable size moved", &was, size);
     /* The pattern depends on the offset alone, but for which samples of a large block there are. */
     struct block carried = was;
     carried.p = p;
