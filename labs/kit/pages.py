@@ -62,8 +62,8 @@ def measured_section(lab: Lab, root: str) -> str:
         parts.append(f"{links}. Each case by hand, from the build directory:\n\n{commands}")
     if lab.sources:
         parts.append("Sources: " + ", ".join(f"[{source}]({root}/{source})" for source in lab.sources))
-    parts.append(f"All of it: `rung lab {lab.name}`; under other allocators: `rung lab {lab.name} --under rung "
-                 "--under glibc --under PATH.so`.")
+    others = f"; under other allocators: `rung lab {lab.name} --under rung --under glibc --under PATH.so`"
+    parts.append(f"All of it: `rung lab {lab.name}`{others if lab.depends_on_allocator else ''}.")
     return "\n\n".join(parts)
 
 
