@@ -137,7 +137,8 @@ static void take_pages_away(void *start, size_t len, int prot) {
 
 static void *map_counted(size_t len, int huge_flags) {
     require(whole_pages(NULL, len), "os_map", NULL, len);
-    last_huge_flags = huge_flags;
+    if (!passing)
+        last_huge_flags = huge_flags;
     if (!goes_through(VERB_MAP, len) || !within_limit(len) || (huge_flags != 0 && !huge_pages))
         return NULL;
     char *p = map_real(NULL, len, PROT_READ | PROT_WRITE);
@@ -224,7 +225,7 @@ static bool in_break(const char *p, size_t len) {
 }
 
 static bool touchable(const void *start, size_t len) {
-    return in_break(start, len) || all_in_state(start, len, RANGE_ACCESSIBLE);
+    return passing || in_break(start, len) || all_in_state(start, len, RANGE_ACCESSIBLE);
 }
 
 bool os_purge(void *start, size_t len) {
