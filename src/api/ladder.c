@@ -16,13 +16,18 @@
 #include "options/options.h"
 #include "runs/run.h"
 
-/* The calling thread becomes known, and gets its cache. */
-static void settle_in(void) {
+/* The calling thread becomes known, and gets its cache.  errno survives: this is part of free too. */
+static COLD void settle_in_slow(void) {
+    int saved = errno;
     start();
-    if (LIKELY(!tcache_is_inactive(self.tcache)))
-        return;
     thread_begin();
     tcache_start();
+    errno = saved;
+}
+
+static HOT void settle_in(void) {
+    if (UNLIKELY(tcache_is_inactive(self.tcache)))
+        settle_in_slow();
 }
 
 /* ---- up ---- */
@@ -42,23 +47,23 @@ static struct chunk *from_arenas(struct order *o) {
     return c;
 }
 
-static struct chunk *from_large_cache(size_t csz, size_t bin) {
-    if (bin < TCACHE_SMALL_BINS || bin >= TCACHE_BINS)
+/* The large bins of the cache, for whoever has raised tcache_max. */
+static COLD struct chunk *from_large_cache(struct order *o) {
+    size_t bin = tcache_bin(o->csz);
+    void *mem = bin < TCACHE_BINS ? tcache_pop_large(self.tcache, bin, o->csz) : NULL;
+    if (mem == NULL)
         return NULL;
-    void *mem = tcache_pop_large(self.tcache, bin, csz);
-    return mem != NULL ? chunk_of_mem(mem) : NULL;
+    struct chunk *c = chunk_of_mem(mem);
+    o->zero_from = (char *)chunk_next(c) + OVERHEAD;
+    return c;
 }
 
-static void fill_for_debugging(void *mem) {
-    size_t perturb = option(OPT_PERTURB);
-    if (UNLIKELY(perturb != 0))
-        memset(mem, (int)(~perturb & 0xff), block_usable(mem));
+static COLD void fill_for_debugging(void *mem) {
+    memset(mem, (int)(~option(OPT_PERTURB) & 0xff), block_usable(mem));
 }
 
 /* Rungs 2 and 3.  NULL: not a size for them, or they have nothing. */
-static void *from_runs(size_t req) {
-    if (option(OPT_RUNS) == 0 || req > RUN_MAX)
-        return NULL;
+static SLOW void *from_runs_slow(size_t req) {
     unsigned bin = run_bin_of_request(req);
     if (LIKELY(deep_is_live()))
         return deep_take(bin);
@@ -69,25 +74,33 @@ static void *from_runs(size_t req) {
     return b.head;
 }
 
-/* Rungs 4 to 6, and the large bins of the cache. */
-static struct chunk *chunk_for(struct order *o) {
-    struct batch fill = {0};
+static HOT void *from_runs(size_t req) {
+    return option(OPT_RUNS) != 0 && req <= RUN_MAX ? from_runs_slow(req) : NULL;
+}
+
+/* Rungs 4 to 6 for a chunk of a linear bin: its siblings go to the cache. */
+static struct chunk *small_chunk(struct order *o) {
     struct tcache *t = self.tcache;
-    size_t bin = tcache_bin(o->csz);
-    if (deep_is_live())
-        return from_arenas(o);
-    struct chunk *c = from_large_cache(o->csz, bin);
-    if (c != NULL) {
-        o->zero_from = (char *)chunk_next(c) + OVERHEAD;
-        return c;
-    }
-    if (bin < TCACHE_SMALL_BINS)
-        fill.room = t->room[bin];
+    size_t bin = tcache_bin_of_head(o->csz);
+    struct batch fill = {.room = t->room[bin]};
     o->fill = &fill;
-    c = from_arenas(o);
+    struct chunk *c = from_arenas(o);
     if (fill.last != NULL)
         tcache_accept(t, bin, &fill);
     return c;
+}
+
+static struct chunk *chunk_for(struct order *o) {
+    if (UNLIKELY(deep_is_live()))
+        return from_arenas(o);
+    if (LIKELY(o->csz <= TCACHE_SMALL_MAX))
+        return small_chunk(o);
+    if (UNLIKELY(option(OPT_TCACHE_MAX) > TCACHE_SMALL_MAX)) {
+        struct chunk *c = from_large_cache(o);
+        if (c != NULL)
+            return c;
+    }
+    return from_arenas(o);
 }
 
 void *climb(size_t req, char **zero_from) {
@@ -108,8 +121,11 @@ void *climb(size_t req, char **zero_from) {
         }
         mem = mem_of_chunk(c);
     }
-    fill_for_debugging(mem);
-    *zero_from = option(OPT_PERTURB) != 0 ? (char *)mem + block_usable(mem) : o.zero_from;
+    *zero_from = o.zero_from;
+    if (UNLIKELY(option(OPT_PERTURB) != 0)) {
+        fill_for_debugging(mem);
+        *zero_from = (char *)mem + block_usable(mem);
+    }
     return mem;
 }
 
@@ -155,7 +171,8 @@ void *climb_aligned(size_t align, size_t req) {
         }
         mem = mem_of_chunk(c);
     }
-    fill_for_debugging(mem);
+    if (UNLIKELY(option(OPT_PERTURB) != 0))
+        fill_for_debugging(mem);
     return mem;
 }
 
@@ -191,13 +208,14 @@ static void free_object(void *mem) {
     depot_leave(bin, &one);
 }
 
-/* A chunk goes into the calling thread's cache; false: no room, or not a size for it. */
+/* A chunk that the hot path did not take goes into the calling thread's cache after all: the thread
+   had none yet, or it is a large one.  False: no room, or not a size for it. */
 static bool to_cache(void *mem, size_t csz) {
     struct tcache *t = self.tcache;
-    size_t bin = tcache_bin(csz);
-    if (csz < MIN_CHUNK || bin >= TCACHE_BINS || deep_is_live())
+    size_t bin = csz <= TCACHE_SMALL_MAX ? tcache_bin_of_head(csz) : tcache_bin(csz);
+    if (bin >= TCACHE_BINS)
         return false;
-    if (((struct cached *)mem)->key == cached_key)
+    if (UNLIKELY(((struct cached *)mem)->key == cached_key))
         tcache_check_double_free(t, mem);
     if (t->room[bin] == 0)
         return false;
@@ -211,7 +229,8 @@ static bool to_cache(void *mem, size_t csz) {
 static void free_chunk(void *mem) {
     struct chunk *c = chunk_of_mem(mem);
     size_t csz = chunk_size(c);
-    if (to_cache(mem, csz))
+    bool cacheable = csz <= TCACHE_SMALL_MAX || option(OPT_TCACHE_MAX) > TCACHE_SMALL_MAX;
+    if (cacheable && !deep_is_live() && to_cache(mem, csz))
         return;
     uintptr_t last;
     if (UNLIKELY(__builtin_add_overflow((uintptr_t)c, csz - MIN_CHUNK, &last)))
@@ -227,9 +246,7 @@ static void free_chunk(void *mem) {
 void descend(void *mem) {
     if (UNLIKELY(!ptr_is_aligned(mem, ALIGNMENT)))
         die(MSG_FREE_POINTER, mem, 0);
-    int saved = errno; /* settling in may call functions of libc */
     settle_in();
-    errno = saved;
     if (in_run(mem))
         free_object(mem);
     else

@@ -145,7 +145,7 @@ static bool bind_alone(void) {
     return a != NULL;
 }
 
-struct arena *arena_enter_own(void) {
+SLOW struct arena *arena_enter_own_slow(void) {
     if (self.arena == NULL && self.stage == THREAD_GONE)
         return enter_shared(NULL); /* its exit has been noticed already: it must not be counted */
     if (self.arena == NULL && !bind_alone()) {
@@ -194,10 +194,4 @@ void arena_unbind(void) {
             park(a);
         lock_release(&arenas_lock);
     }
-}
-
-struct arena *arena_of_chunk(const struct chunk *c) {
-    if (!is_secondary(c))
-        return &main_arena;
-    return heap_known(c) ? heap_of(c)->arena : NULL;
 }

@@ -3,6 +3,7 @@
 #define RUNG_ARENA_ARENAS_H
 
 #include "arena/arena.h"
+#include "arena/heap.h"
 
 /* The lock of the list: bindings, parking, creation.  Rank ARENAS. */
 extern struct lock arenas_lock;
@@ -14,7 +15,8 @@ void arenas_init(void);
 /* The calling thread's arena, entered.  The first call binds the thread: to a parked arena, to a new
    one below the cap, to the first idle one in rotation, or to the next in rotation after a wait.
    NULL: no arena's lock is to be had; the caller goes without. */
-struct arena *arena_enter_own(void);
+static inline struct arena *arena_enter_own(void);
+struct arena *arena_enter_own_slow(void);
 
 /* After a failure in `failed`, which is entered and will be left: another arena, entered, or NULL.
    Row C5: the limits on the break, on a window and on mappings are not the same. */
@@ -25,11 +27,22 @@ void arena_unbind(void);
 
 /* The arena that c, a chunk that is not mapped, lies in.  NULL: c's flag names a window that is not
    ours. */
-struct arena *arena_of_chunk(const struct chunk *c);
+static inline struct arena *arena_of_chunk(const struct chunk *c);
 
 /* The next in the ring that starts and ends with &main_arena. */
 static inline struct arena *arena_next(const struct arena *a) {
     return atomic_load_explicit(&a->next, memory_order_acquire);
+}
+
+static inline struct arena *arena_enter_own(void) {
+    struct arena *a = self.arena;
+    return LIKELY(a != NULL && arena_enter(a)) ? a : arena_enter_own_slow();
+}
+
+static inline struct arena *arena_of_chunk(const struct chunk *c) {
+    if (!is_secondary(c))
+        return &main_arena;
+    return heap_known(c) ? heap_of(c)->arena : NULL;
 }
 
 /* ---- for life/fork.c ---- */
