@@ -7,7 +7,7 @@
 /* The runs of one size. */
 struct run_bin {
     struct lock lock;
-    bool used;          /* `giving` is initialised */
+    _Atomic bool used;  /* `giving` is initialised; others look before they take the lock */
     struct link giving; /* runs with something to hand out, the one listed last first */
     size_t runs;        /* that have objects out */
     size_t out;         /* objects */
