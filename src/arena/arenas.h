@@ -36,7 +36,9 @@ static inline struct arena *arena_next(const struct arena *a) {
 
 static inline struct arena *arena_enter_own(void) {
     struct arena *a = self.arena;
-    return LIKELY(a != NULL && arena_enter(a)) ? a : arena_enter_own_slow();
+    if (UNLIKELY(a == NULL))
+        return arena_enter_own_slow();
+    return LIKELY(arena_enter(a)) ? a : NULL;
 }
 
 static inline struct arena *arena_of_chunk(const struct chunk *c) {
