@@ -15,10 +15,11 @@
 #include "arena/heap.h"
 #include "base/counter.h"
 #include "chunk/meta.h"
+#include "runs/space.h"
 #include "unit.h"
 
 /* What an operation works with, and leaves behind. */
-enum { MOST = 64 };
+enum { MOST = 160 };
 static unsigned char *blocks[MOST];
 static size_t sizes[MOST];
 static size_t in_use;
@@ -86,7 +87,9 @@ static void check_memory(void) {
     /* What the kernel would not take back is still there. */
     CHECK(accessible >= accounted && accessible - accounted <= double_refused());
     size_t windows = counter_get(COUNT_SUBHEAPS) * HEAP_MAX;
-    size_t of_windows = 0;
+    for (struct run_window *w = space_first_window(); w != NULL; w = space_next_window(w))
+        windows += WINDOW;
+    size_t of_windows = space_system();
     struct arena *a = &main_arena;
     while ((a = arena_next(a)) != &main_arena)
         for (struct heap *h = heap_of(a->top); h != NULL; h = h->prev)
@@ -307,6 +310,45 @@ static void a_full_top(void) {
     keep_new(rung_malloc(100000), 100000);
 }
 
+static void with_runs(void) {
+    assume(OPT_RUNS, 1);
+}
+static void first_objects(void) {
+    keep_new(rung_malloc(16), 16);
+    keep_new(rung_malloc(20000), 20000);
+    keep_new(rung_calloc(1, 300), 300);
+}
+static void runs_to_the_next_step(void) {
+    with_runs();
+    keep_new(rung_malloc(16), 16);
+    size_t system = space_system();
+    while (space_system() == system)
+        CHECK(rung_malloc(32768) != NULL);
+}
+static void more_runs(void) {
+    for (int i = 0; i < 40; i++) /* two a run, sixteen runs a step */
+        keep_new(rung_malloc(30000), 30000);
+}
+static void many_objects(void) {
+    with_runs();
+    assume(OPT_RUN_KEEP, 0);
+    for (int i = 0; i < 40; i++)
+        keep_new(rung_malloc(30000), 30000);
+}
+static void free_many_objects(void) {
+    while (in_use > 1)
+        drop(in_use - 1);
+}
+static void realloc_of_an_object(void) {
+    resize(40000);
+    resize(100);
+    resize(300000);
+}
+static void one_object(void) {
+    with_runs();
+    keep_new(rung_malloc(5000), 5000);
+}
+
 static const struct operation operations[] = {
     {"first malloc", nothing, malloc_16, true},
     {"first malloc, a large one", nothing, malloc_mapped, true},
@@ -339,6 +381,11 @@ static const struct operation operations[] = {
     {"malloc_trim", holes, trim, false},
     {"a thread", nothing, thread, true},
     {"a thread, and no metadata left", many_caches, thread, true},
+    {"runs: the first objects", with_runs, first_objects, true},
+    {"runs: more pages of the window", runs_to_the_next_step, more_runs, true},
+    {"runs: empty ones go back", many_objects, free_many_objects, false},
+    {"runs: realloc", one_object, realloc_of_an_object, true},
+    {"runs: a thread", with_runs, thread, true},
 };
 
 /* ---- one run ---- */
@@ -378,7 +425,6 @@ static void run_refusing(void) {
     assume(OPT_MMAP_MAX, 65536);
     rung_free(rung_malloc(50 << 20));
     CHECK(double_accessible() == accounted_bytes());
-    CHECK(rung_mallinfo2().arena < 2 << 20 || main_arena.system > 0);
     check_memory();
     /* And all of it is still of use. */
     keep_new(rung_malloc(90000), 90000);

@@ -31,6 +31,28 @@ static void test_first_growth_with_a_large_pad(void **state) {
     assert_int_equal(first_growth(1048576, 16), 1052672);
 }
 
+/* The last request that fits a page with the next top's header, and the first that does not. */
+static void test_first_growth_at_the_edge(void **state) {
+    (void)state;
+    assert_int_equal(first_growth(0, 4056), 4096);
+    assert_int_equal(top_size(&main_arena), 32);
+}
+
+static void test_first_growth_past_the_edge(void **state) {
+    (void)state;
+    assert_int_equal(first_growth(0, 4057), 8192);
+}
+
+static void test_first_growth_at_the_edge_with_pad(void **state) {
+    (void)state;
+    assert_int_equal(first_growth(131072, 4056), 135168);
+}
+
+static void test_first_growth_past_the_edge_with_pad(void **state) {
+    (void)state;
+    assert_int_equal(first_growth(131072, 4057), 139264);
+}
+
 static void test_growth_in_larger_pages(void **state) {
     (void)state;
     for (size_t page = 16384; page <= 65536; page *= 4) {
@@ -327,6 +349,10 @@ int main(void) {
         cmocka_unit_test(test_first_growth),
         cmocka_unit_test(test_first_growth_without_pad),
         cmocka_unit_test(test_first_growth_with_a_large_pad),
+        cmocka_unit_test(test_first_growth_at_the_edge),
+        cmocka_unit_test(test_first_growth_past_the_edge),
+        cmocka_unit_test(test_first_growth_at_the_edge_with_pad),
+        cmocka_unit_test(test_first_growth_past_the_edge_with_pad),
         cmocka_unit_test(test_growth_in_larger_pages),
         cmocka_unit_test(test_further_growth_counts_the_old_top),
         cmocka_unit_test(test_misaligned_first_break),

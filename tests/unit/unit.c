@@ -13,6 +13,7 @@
 #include "arena/heap.h"
 #include "base/counter.h"
 #include "cache/tcache.h"
+#include "runs/space.h"
 
 /* The library reads its options before main: start again with those of the profile `glibc`, whatever the
    environment says. */
@@ -50,7 +51,7 @@ int unit_run(const struct CMUnitTest *tests, size_t n) {
 }
 
 size_t accounted_bytes(void) {
-    size_t bytes = counter_get(COUNT_MAPPED_BYTES) + counter_get(COUNT_META_MAPPED);
+    size_t bytes = counter_get(COUNT_MAPPED_BYTES) + counter_get(COUNT_META_MAPPED) + space_system();
     struct arena *a = &main_arena;
     do {
         if (a->main)
