@@ -26,7 +26,7 @@ static void *busy(void *seed) {
 }
 
 static void *thread_in_child(void *seed) {
-    work_out(&the_allocator, (uint64_t)(uintptr_t)seed, 1000);
+    work_out(&the_allocator, (uint64_t)(uintptr_t)seed, 200);
     exercise_heap("in a thread of the child");
     return malloc(100);
 }
@@ -46,7 +46,7 @@ static void child(int n) {
             if (pid == 0) {
                 alarm(CHILD_SECONDS);
                 exercise_heap("in the grandchild");
-                work_out(&the_allocator, 3, 500);
+                work_out(&the_allocator, 3, 100);
                 end_child();
             }
             await_child(pid, "grandchild");
@@ -65,7 +65,7 @@ static void child(int n) {
         }
         await_child(pid, "grandchild");
     }
-    work_out(&the_allocator, (uint64_t)n, 500);
+    work_out(&the_allocator, (uint64_t)n, 200);
     malloc_trim(0);
     check_heap("at the child's end");
     end_child();
