@@ -8,7 +8,7 @@
 /* align is a power of two. */
 static void *allocate_aligned(size_t align, size_t req) {
     if (align <= ALIGNMENT)
-        return NAME(malloc)(req);
+        return OWN(malloc)(req);
     return climb_aligned(size_max(align, MIN_CHUNK), req);
 }
 
@@ -65,6 +65,7 @@ EXPORT size_t NAME(memalignment)(const void *mem) {
     return (size_t)((uintptr_t)mem & (0 - (uintptr_t)mem));
 }
 
+DEFINE_OWN(memalign);
 ALIAS(__libc_memalign, memalign);
 ALIAS(__libc_valloc, valloc);
 ALIAS(__libc_pvalloc, pvalloc);

@@ -28,7 +28,7 @@ static new_handler handler(void) {
 }
 
 static void *allocate(size_t size, size_t align) {
-    return align <= 16 ? malloc(size) : memalign(align, size);
+    return align <= 16 ? OWN(malloc)(size) : OWN(memalign)(align, size);
 }
 
 static COLD _Noreturn void fail(void) {
@@ -128,7 +128,7 @@ OPERATOR(void *, op_new_array_aligned_nothrow, "_ZnamSt11align_val_tRKSt9nothrow
 
 #define DELETE(name, symbol, ...)                                                                  \
     OPERATOR(void, name, symbol, void *mem __VA_OPT__(, ) __VA_ARGS__) {                           \
-        free(mem);                                                                                 \
+        OWN(free)(mem);                                                                                 \
     }
 
 DELETE(op_delete, "_ZdlPv")

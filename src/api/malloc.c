@@ -37,15 +37,17 @@ EXPORT void NAME(free)(void *mem) {
 /* C23.  The size is not checked: programs that lie about it work with other allocators. */
 EXPORT void NAME(free_sized)(void *mem, size_t req) {
     (void)req;
-    NAME(free)(mem);
+    OWN(free)(mem);
 }
 
 EXPORT void NAME(free_aligned_sized)(void *mem, size_t align, size_t req) {
     (void)align;
     (void)req;
-    NAME(free)(mem);
+    OWN(free)(mem);
 }
 
+DEFINE_OWN(malloc);
+DEFINE_OWN(free);
 ALIAS(__libc_malloc, malloc);
 ALIAS(__libc_free, free);
 ALIAS(cfree, free);

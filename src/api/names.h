@@ -14,6 +14,14 @@
 #define NAME(f) f
 #endif
 
+/* What the library itself calls: the same functions under names that nobody can interpose.  Beside
+   another malloc (dlopen) the plain names lead there. */
+#define STRING_OF(x) #x
+#define STRING(x) STRING_OF(x)
+#define OWN(f) own_##f
+#define DEFINE_OWN(f)                                                                              \
+    extern __typeof__(NAME(f)) OWN(f) __attribute__((alias(STRING(NAME(f))) COPIED_FROM(NAME(f))))
+
 /* gcc warns when a second name lacks what the first one's prototype promises. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define COPIED_FROM(f) , copy(f)
@@ -55,5 +63,10 @@ struct mallinfo2 NAME(mallinfo2)(void);
 void NAME(malloc_stats)(void);
 int NAME(malloc_info)(int options, FILE *out);
 int NAME(malloc_trim)(size_t pad);
+
+void *OWN(malloc)(size_t req);
+void OWN(free)(void *mem);
+void *OWN(realloc)(void *mem, size_t req);
+void *OWN(memalign)(size_t align, size_t req);
 
 #endif

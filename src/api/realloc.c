@@ -12,11 +12,11 @@
 
 /* Another block, the contents carried along; the old one is freed unless there is no other. */
 static void *move(void *mem, size_t req) {
-    void *moved = NAME(malloc)(req);
+    void *moved = OWN(malloc)(req);
     if (moved == NULL)
         return NULL;
     memcpy(moved, mem, size_min(block_usable(mem), req));
-    NAME(free)(mem);
+    OWN(free)(mem);
     return moved;
 }
 
@@ -56,9 +56,9 @@ static void *resize_object(void *mem, size_t req) {
 
 EXPORT void *NAME(realloc)(void *mem, size_t req) {
     if (mem == NULL)
-        return NAME(malloc)(req);
+        return OWN(malloc)(req);
     if (req == 0) {
-        NAME(free)(mem);
+        OWN(free)(mem);
         return NULL;
     }
     if (in_run(mem))
@@ -86,8 +86,9 @@ EXPORT void *NAME(reallocarray)(void *mem, size_t n, size_t size) {
         errno = ENOMEM;
         return NULL;
     }
-    return NAME(realloc)(mem, req);
+    return OWN(realloc)(mem, req);
 }
 
+DEFINE_OWN(realloc);
 ALIAS(__libc_realloc, realloc);
 ALIAS(__libc_reallocarray, reallocarray);
