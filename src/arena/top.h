@@ -38,6 +38,17 @@ struct main_pieces {
 };
 extern struct main_pieces main_pieces;
 
+/* The lowest and the highest address the main arena has ever reached to. */
+struct main_extent {
+    _Atomic uintptr_t low, high;
+};
+extern struct main_extent main_extent;
+
+static inline bool main_may_hold(const void *p) {
+    return (uintptr_t)p >= atomic_load_explicit(&main_extent.low, memory_order_relaxed) &&
+           (uintptr_t)p < atomic_load_explicit(&main_extent.high, memory_order_relaxed);
+}
+
 /* For top_grow and top_trim: the two kinds of arena (arena/top_main.c, arena/top_heap.c). */
 bool top_grow_main(struct arena *a, size_t csz, struct chunk **orphan);
 bool top_grow_heap(struct arena *a, size_t csz, struct chunk **orphan);

@@ -18,6 +18,15 @@ struct extension {
 };
 
 struct main_pieces main_pieces;
+struct main_extent main_extent = {.low = UINTPTR_MAX};
+
+/* Lock of the main arena held. */
+static void reach(const void *low, const void *high) {
+    if ((uintptr_t)low < atomic_load_explicit(&main_extent.low, memory_order_relaxed))
+        atomic_store_explicit(&main_extent.low, (uintptr_t)low, memory_order_relaxed);
+    if ((uintptr_t)high > atomic_load_explicit(&main_extent.high, memory_order_relaxed))
+        atomic_store_explicit(&main_extent.high, (uintptr_t)high, memory_order_relaxed);
+}
 
 static void open_piece(struct chunk *first, char *end_of_last) {
     unsigned n = main_pieces.count;
@@ -31,7 +40,7 @@ static void open_piece(struct chunk *first, char *end_of_last) {
 }
 
 static void *move_break(intptr_t delta) {
-    return huge.no_break ? NULL : os_break(delta);
+    return huge.no_break || !os_facts.own_break ? NULL : os_break(delta);
 }
 
 static size_t growth_unit(void) {
@@ -109,6 +118,7 @@ bool top_grow_main(struct arena *a, size_t csz, struct chunk **orphan) {
     if (old != NULL && x.start == old_end) { /* the normal case */
         arena_grew(a, x.len);
         top_set(a, old, old_size + x.len);
+        reach(old, old_end + x.len);
         return top_size(a) >= csz + MIN_CHUNK;
     }
     if (old != NULL && a->contiguous && x.start < old_end)
@@ -120,6 +130,7 @@ bool top_grow_main(struct arena *a, size_t csz, struct chunk **orphan) {
     if (old != NULL)
         *orphan = top_fence_off(old, old_size);
     open_piece((struct chunk *)x.start, old_end);
+    reach(x.start, x.start + usable);
     top_set(a, (struct chunk *)x.start, usable);
     /* The rest of a page that somebody else's memory ends in may have been theirs. */
     a->dirty_end = ptr_align_up(x.start, os_facts.page);

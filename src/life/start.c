@@ -1,5 +1,6 @@
 #include "life/start.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "arena/arenas.h"
@@ -34,6 +35,28 @@ static void read_environment(void) {
     options_read_environment(list, os_facts.secure);
 }
 
+#if defined(RUNG_OWNS_BREAK)
+static bool is_process_malloc(void) {
+    return true;
+}
+#elif defined(RUNG_PREFIXED)
+static bool is_process_malloc(void) {
+    return false;
+}
+#else
+/* The loader resolves this word as it resolves the program's calls. */
+static void *(*const volatile process_malloc)(size_t) = malloc;
+
+/* From the linker: where this library, or the program it is linked into, begins and ends. */
+extern char __ehdr_start __attribute__((visibility("hidden")));
+extern char _end __attribute__((visibility("hidden")));
+
+static bool is_process_malloc(void) {
+    char *theirs = (char *)process_malloc;
+    return theirs >= &__ehdr_start && theirs < &_end;
+}
+#endif
+
 COLD void start_slow(void) {
     /* Refused only to a signal handler that interrupted the start: it works with the initial values,
        and the main arena as far as it has come (lock_take() there says no as well). */
@@ -41,6 +64,7 @@ COLD void start_slow(void) {
         return;
     if (!atomic_load_explicit(&started, memory_order_relaxed)) {
         os_read_facts();
+        os_facts.own_break = is_process_malloc();
         read_environment();
         huge_init();
         cached_key_init();

@@ -63,6 +63,9 @@ struct os_facts {
     unsigned cpus;         /* online; at least 1 */
     bool strict_commit;    /* vm.overcommit_memory is 2 */
     bool secure;           /* AT_SECURE: setuid, setgid or file capabilities */
+    bool own_break;        /* this library is the process's malloc: the break is its to move.  Beside
+                              another malloc, which moves it under a lock of its own, it is not.
+                              Decided in life/start.c */
     size_t thp;            /* transparent huge page, bytes; 0 when there is none */
     bool thp_on_request;   /* madvise(MADV_HUGEPAGE) has an effect ("always" or "madvise") */
     size_t hugetlb;        /* the default MAP_HUGETLB page, bytes; 0 when unknown */
