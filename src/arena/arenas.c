@@ -19,6 +19,7 @@ struct lock arenas_lock = LOCK_INIT(RANK_ARENAS);
 
 /* Guarded by arenas_lock. */
 static unsigned arena_count = 1;
+static struct arena *newest = &main_arena; /* the ring's last */
 static struct arena *parked_first; /* the one parked last: its memory is the warmest */
 
 /* Where the next sharing thread looks first.  Raced on deliberately: a wrong value costs a slightly
@@ -76,14 +77,17 @@ static struct arena *create(void) {
     a->dirty_end = (char *)first + HEADER;
     a->number = arena_count++;
     counter_add(COUNT_ARENAS, 1);
-    atomic_store_explicit(&a->next, arena_next(&main_arena), memory_order_relaxed);
-    atomic_store_explicit(&main_arena.next, a, memory_order_release);
+    atomic_store_explicit(&a->next, &main_arena, memory_order_relaxed);
+    atomic_store_explicit(&newest->next, a, memory_order_release);
+    newest = a;
     return a;
 }
 
 static void bind(struct arena *a) {
     atomic_fetch_add_explicit(&a->threads, 1, memory_order_relaxed);
     self.arena = a;
+    if (self.record != NULL)
+        self.record->arena = a;
 }
 
 void arenas_park_left(void) {
@@ -98,8 +102,11 @@ void arenas_park_left(void) {
 
 void arenas_forget_threads(void) {
     struct arena *a = &main_arena;
-    if (self.arena != NULL && self.arena->abandoned)
+    if (self.arena != NULL && self.arena->abandoned) {
         self.arena = NULL;
+        if (self.record != NULL)
+            self.record->arena = NULL;
+    }
     parked_first = NULL;
     do {
         a->parked = false;
@@ -145,16 +152,15 @@ static bool bind_alone(void) {
     return a != NULL;
 }
 
-SLOW struct arena *arena_enter_own_slow(void) {
-    if (self.arena == NULL && self.stage == THREAD_GONE)
+SLOW struct arena *arena_bind_and_enter(void) {
+    if (self.stage == THREAD_GONE)
         return enter_shared(NULL); /* its exit has been noticed already: it must not be counted */
-    if (self.arena == NULL && !bind_alone()) {
-        struct arena *a = enter_shared(NULL);
-        if (a != NULL)
-            bind(a); /* should it be parked at this moment, one more thread will inherit it */
-        return a;
-    }
-    return arena_enter(self.arena) ? self.arena : NULL;
+    if (bind_alone())
+        return arena_enter(self.arena) ? self.arena : NULL;
+    struct arena *a = enter_shared(NULL);
+    if (a != NULL)
+        bind(a); /* should it be parked at this moment, one more thread will inherit it */
+    return a;
 }
 
 struct arena *arena_enter_other(struct arena *failed) {
@@ -186,6 +192,8 @@ void arena_unbind(void) {
     if (a == NULL)
         return;
     self.arena = NULL;
+    if (self.record != NULL)
+        self.record->arena = NULL;
     if (atomic_fetch_sub_explicit(&a->threads, 1, memory_order_relaxed) != 1)
         return;
     /* When the list's lock is not to be had, a fork is under way and arenas_park_left() follows. */

@@ -4,6 +4,7 @@
 
 #include "arena/arena.h"
 #include "arena/heap.h"
+#include "arena/top.h"
 
 /* The lock of the list: bindings, parking, creation.  Rank ARENAS. */
 extern struct lock arenas_lock;
@@ -16,7 +17,7 @@ void arenas_init(void);
    one below the cap, to the first idle one in rotation, or to the next in rotation after a wait.
    NULL: no arena's lock is to be had; the caller goes without. */
 static inline struct arena *arena_enter_own(void);
-struct arena *arena_enter_own_slow(void);
+struct arena *arena_bind_and_enter(void);
 
 /* After a failure in `failed`, which is entered and will be left: another arena, entered, or NULL.
    Row C5: the limits on the break, on a window and on mappings are not the same. */
@@ -37,7 +38,7 @@ static inline struct arena *arena_next(const struct arena *a) {
 static inline struct arena *arena_enter_own(void) {
     struct arena *a = self.arena;
     if (UNLIKELY(a == NULL))
-        return arena_enter_own_slow();
+        return arena_bind_and_enter();
     return LIKELY(arena_enter(a)) ? a : NULL;
 }
 
@@ -45,6 +46,11 @@ static inline struct arena *arena_of_chunk(const struct chunk *c) {
     if (!is_secondary(c))
         return &main_arena;
     return heap_known(c) ? heap_of(c)->arena : NULL;
+}
+
+/* Whether c, which carries no M flag, can lie in an arena at all, as far as its address tells. */
+static inline bool arena_may_hold(const struct chunk *c) {
+    return is_secondary(c) ? heap_known(c) : main_may_hold(c);
 }
 
 /* ---- for life/fork.c ---- */

@@ -19,10 +19,20 @@ enum thread_stage {
 
 enum { BIAS_HEADERS = 9, BIAS_RUNS = 1 };
 
+/* What must not be lost with a thread that ends without our noticing (life/thread.c). */
+struct thread_record {
+    struct self *owner; /* an address; the storage behind it is gone when the thread is */
+    struct thread_record *next;
+    struct arena *arena;
+    struct tcache *tcache;
+    size_t bias;
+};
+
 struct self {
     struct tcache *tcache; /* never NULL: a live cache, or one of the two empty ones */
     size_t bias;           /* of the request in the cache's bin numbers (cache/tcache.h) */
     struct arena *arena;   /* the arena it is bound to; NULL before the first slow malloc */
+    struct thread_record *record; /* NULL: the thread is not known, or there was no memory for one */
     uint32_t held;         /* debug: bit r is set while a lock of rank r is held */
     uint8_t stage;         /* enum thread_stage */
     uint8_t exit_rounds;   /* how often the exit hook has put itself off */

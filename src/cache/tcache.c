@@ -34,8 +34,13 @@ void tcache_start(void) {
     self.tcache = &tcache_disabled;
     if (option(OPT_TCACHE_COUNT) == 0 || option(OPT_PERTURB) != 0)
         return;
-    if (option(OPT_RUNS) != 0 ? deep_start() : start_plain())
+    if (option(OPT_RUNS) != 0 ? deep_start() : start_plain()) {
         counter_add(COUNT_TCACHES, 1);
+        if (self.record != NULL) {
+            self.record->tcache = self.tcache;
+            self.record->bias = self.bias;
+        }
+    }
 }
 
 /* Takes the whole of a bin apart; at the thread's end only. */
@@ -58,6 +63,8 @@ void tcache_stop(void) {
         return;
     }
     counter_sub(COUNT_TCACHES, 1);
+    if (self.record != NULL)
+        self.record->tcache = NULL;
     if (deep_is_live()) {
         deep_stop();
         return;

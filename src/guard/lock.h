@@ -39,6 +39,7 @@
    for ever). */
 enum lock_rank {
     RANK_START,  /* reading the options, once */
+    RANK_RECORDS, /* which threads are known */
     RANK_ARENAS, /* the list of arenas, who is bound to which, which are parked */
     RANK_ARENA,  /* one arena: its bins, top, sub-heaps; the main arena's also covers the break */
     RANK_DEPOT,  /* one size's bundles between threads */

@@ -26,6 +26,7 @@
 #include "base/counter.h"
 #include "cache/depot.h"
 #include "chunk/meta.h"
+#include "life/thread.h"
 #include "os/os.h"
 #include "runs/run.h"
 
@@ -57,6 +58,7 @@ static void freeze_shared(struct lock *l) {
 
 static void freeze_all(void) {
     deadline = os_clock_us() + FREEZE_LIMIT_US;
+    lock_fork_freeze(&records_lock, deadline);
     lock_fork_freeze(&arenas_lock, deadline);
     struct arena *a = &main_arena;
     do {
@@ -78,6 +80,7 @@ static void thaw_all(void) {
         a = arena_next(a);
     } while (a != &main_arena);
     lock_fork_thaw(&arenas_lock);
+    lock_fork_thaw(&records_lock);
 }
 
 /* What others left behind because they could not enter.  Waits for nothing: who holds a lock now will
@@ -129,6 +132,8 @@ static void child(void) {
     runs_each_lock(open_in_child);
     depot_each_lock(open_in_child);
     lock_fork_child(&arenas_lock);
+    if (lock_fork_child(&records_lock))
+        threads_forget_others();
     struct arena *a = &main_arena;
     do {
         if (!lock_fork_child(&a->lock)) {

@@ -8,11 +8,72 @@
 #include "arena/arenas.h"
 #include "base/self.h"
 #include "cache/tcache.h"
+#include "chunk/meta.h"
 #include "guard/lock.h"
 #include "life/fork.h"
 
 static pthread_key_t exit_key;
 static _Atomic bool hooks_begun, hooks_ready;
+
+/* ---- records ----
+ *
+ * A thread whose very first call comes in the last round of its destructors ends unnoticed, and its
+ * cache and its place in an arena would be lost.  But its storage will be another thread's: a new
+ * thread that finds a record under its own address inherits what the record names. */
+
+enum { RECORD_BUCKETS = 256 };
+struct lock records_lock = LOCK_INIT(RANK_RECORDS);
+static struct thread_record *records[RECORD_BUCKETS]; /* guarded by records_lock */
+
+/* Where in its list the record of the calling thread's address is, or the list's end. */
+static struct thread_record **find_record(void) {
+    struct thread_record **at = &records[(uintptr_t)&self / 4096 % RECORD_BUCKETS];
+    while (*at != NULL && (*at)->owner != &self)
+        at = &(*at)->next;
+    return at;
+}
+
+static void inherit_or_record(void) {
+    if (!lock_take(&records_lock))
+        return;
+    struct thread_record **at = find_record();
+    if (*at != NULL) {
+        self.record = *at;
+        self.arena = self.record->arena;
+        if (self.record->tcache != NULL) {
+            self.tcache = self.record->tcache;
+            self.bias = self.record->bias;
+        }
+    } else if ((*at = meta_alloc(sizeof **at)) != NULL) {
+        (*at)->owner = &self;
+        self.record = *at;
+    }
+    lock_release(&records_lock);
+}
+
+/* The record names nothing any more: if it has to stay, whoever inherits it inherits nothing. */
+static void strike_record(void) {
+    struct thread_record *r = self.record;
+    self.record = NULL;
+    if (r == NULL || !lock_take(&records_lock))
+        return;
+    struct thread_record **at = find_record();
+    *at = r->next;
+    meta_free(r, sizeof *r);
+    lock_release(&records_lock);
+}
+
+/* In the child of a fork: the others' storage may be used again, but their caches were in motion. */
+void threads_forget_others(void) {
+    for (unsigned i = 0; i < RECORD_BUCKETS; i++)
+        records[i] = NULL;
+    if (self.record != NULL) {
+        *find_record() = self.record;
+        self.record->next = NULL;
+    }
+}
+
+/* ---- coming and going ---- */
 
 /* Runs among the destructors of the thread's other keys, in no known order, up to
    PTHREAD_DESTRUCTOR_ITERATIONS times while keys have values.  Those others may still allocate and
@@ -29,6 +90,7 @@ static void at_thread_exit(void *unused) {
     self.stage = THREAD_GONE;
     tcache_stop();
     arena_unbind();
+    strike_record();
 }
 
 void thread_hooks_init(void) {
@@ -47,6 +109,8 @@ void thread_begin(void) {
     /* The process's first thread may come here before the constructor; it comes back. */
     if (!atomic_load_explicit(&hooks_ready, memory_order_acquire))
         return;
-    self.stage = THREAD_KNOWN; /* first: the next line may allocate */
+    self.stage = THREAD_KNOWN; /* first: the next lines may allocate */
+    if (self.arena == NULL)
+        inherit_or_record();
     pthread_setspecific(exit_key, &self);
 }
