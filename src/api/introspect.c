@@ -2,8 +2,11 @@
 #include <errno.h>
 
 #include "api/names.h"
+#include "arena/arenas.h"
+#include "arena/mapped.h"
 #include "base/counter.h"
 #include "chunk/chunk.h"
+#include "guard/fatal.h"
 #include "life/start.h"
 #include "report/print.h"
 #include "runs/run.h"
@@ -12,9 +15,15 @@
 EXPORT size_t NAME(malloc_usable_size)(void *mem) {
     if (mem == NULL)
         return 0;
-    if (in_run(mem))
+    if (in_run(mem) && run_object_plausible(mem))
         return run_object_size(mem);
     struct chunk *c = chunk_of_mem(mem);
+    if (UNLIKELY(in_run(mem) || !ptr_is_aligned(mem, ALIGNMENT)))
+        die(MSG_USABLE_POINTER, mem, 0);
+    if (UNLIKELY(is_mapped(c) ? !mapped_plausible(c) : !arena_may_hold(c)))
+        die(MSG_USABLE_POINTER, mem, chunk_head(c));
+    if (UNLIKELY(chunk_size(c) < MIN_CHUNK))
+        die(MSG_USABLE_POINTER, mem, chunk_head(c));
     return is_mapped(c) || chunk_inuse(c) ? usable_of_chunk_size(chunk_size(c)) : 0;
 }
 
