@@ -268,6 +268,43 @@ static void test_no_memory_for_an_arena(void **state) {
     assert_sound();
 }
 
+/* ... and what an arena would have needed of the library's own memory is returned. */
+static void test_failed_arenas_leave_nothing(void **state) {
+    (void)state;
+    void *p = NULL;
+    double_fail_verb(VERB_RESERVE);
+    in_thread(take_in_a_thread, &p);
+    size_t meta = counter_get(COUNT_META_BYTES);
+    for (int i = 0; i < 30; i++)
+        in_thread(take_in_a_thread, &p);
+    assert_int_equal(counter_get(COUNT_META_BYTES), meta);
+    assert_sound();
+}
+
+/* A thread may come to share an arena that is parked: it is not parked twice when that thread ends. */
+static void test_parked_once(void **state) {
+    (void)state;
+    each_blocks = 1;
+    each_size = 100;
+    start_threads(1);
+    end_threads();
+    struct arena *parked = arena_next(&main_arena);
+    assert_true(parked->parked);
+    lock_fork_freeze(&arenas_lock, os_clock_us() + 1000000); /* nobody is bound to it alone now */
+    start_threads(2);
+    lock_fork_thaw(&arenas_lock);
+    assert_true(arena_of[0] == parked || arena_of[1] == parked);
+    assert_true(parked->parked);
+    end_threads();
+    assert_true(parked->parked);
+    start_threads(2);
+    assert_ptr_not_equal(arena_of[0], arena_of[1]);
+    assert_int_equal(secondaries(), 2);
+    assert_false(parked->parked);
+    end_threads();
+    assert_sound();
+}
+
 /* ---- a block's arena ---- */
 
 static void test_arena_of_a_chunk(void **state) {
@@ -324,6 +361,8 @@ int main(void) {
         cmocka_unit_test(test_main_arena_fails),
         cmocka_unit_test(test_secondary_arena_fails),
         cmocka_unit_test(test_no_memory_for_an_arena),
+        cmocka_unit_test(test_failed_arenas_leave_nothing),
+        cmocka_unit_test(test_parked_once),
         cmocka_unit_test(test_arena_of_a_chunk),
         cmocka_unit_test(test_thread_exit_drains),
     };

@@ -133,6 +133,29 @@ static void test_between_threads(void **state) {
     give(p, 5000);
 }
 
+static void take_and_give(void *blocks) {
+    take(blocks, 3000, 100);
+    give(blocks, 3000);
+}
+
+/* What is out is what live blocks have, once no cache and no depot has anything. */
+static void test_counts(void **state) {
+    (void)state;
+    static void *p[5000];
+    struct runs_totals t;
+    in_thread(take_and_give, p);
+    depot_empty();
+    runs_count(&t);
+    assert_int_equal(t.out, 0);
+    assert_int_equal(t.used, 0);
+    in_thread(take_and_keep, p);
+    depot_empty();
+    runs_count(&t);
+    assert_int_equal(t.out, 5000 * 208);
+    assert_int_equal(t.used, ((size_t)5000 + 65536 / 208 - 1) / (65536 / 208) * 65536);
+    assert_sound();
+}
+
 static void test_depot_is_bounded(void **state) {
     (void)state;
     enum { N = 60000 };
@@ -214,6 +237,7 @@ int main(void) {
         cmocka_unit_test_setup(test_empty_runs_change_their_size, with_runs),
         cmocka_unit_test_setup(test_empty_runs_are_purged, with_runs),
         cmocka_unit_test_setup(test_between_threads, with_runs),
+        cmocka_unit_test_setup(test_counts, with_runs),
         cmocka_unit_test_setup(test_depot_is_bounded, with_runs),
         cmocka_unit_test_setup(test_alignment, with_runs),
         cmocka_unit_test_setup(test_misuse, with_runs),
