@@ -23,6 +23,10 @@ bool lock_take_contended(struct lock *l) {
         uint32_t word = atomic_load_explicit(&l->word, memory_order_relaxed);
         if ((word & LOCK_FORK) != 0 || (word & LOCK_HOLDER) == me) {
             counter_add(COUNT_SERVED_AROUND, 1);
+            /* The release that woke us has also taken the mark of the others who sleep, and the freeze
+               that came in between did not see it: pass the wake-up on. */
+            if (slept)
+                os_wake(&l->word, INT32_MAX);
             return false;
         }
         if (word == 0) {
