@@ -4,10 +4,6 @@
 needs=(java javac)
 waiter=(java java -Xmx128m "$here/Rounds.java" wait) # compiles in memory, runs, then reads its input
 
-prepare() {
-  :
-}
-
 # A small heap and few compiler threads, so that the JVM's own choices do not depend on the machine's size.
 job() {
   java -version 2>&1

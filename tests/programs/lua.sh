@@ -4,10 +4,6 @@
 needs=(lua5.4)
 waiter=(lua5.4 lua5.4 -e 'io.read("a")')
 
-prepare() {
-  :
-}
-
 job() {
   exec lua5.4 "$here/lua.lua"
 }

@@ -4,10 +4,6 @@
 needs=(node)
 waiter=(node node -)
 
-prepare() {
-  :
-}
-
 job() {
   exec node "$here/node.js"
 }

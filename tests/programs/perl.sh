@@ -4,10 +4,6 @@
 needs=(perl)
 waiter=(perl perl -e 'my $line = <STDIN>')
 
-prepare() {
-  :
-}
-
 job() {
   PERL_HASH_SEED=0 PERL_PERTURB_KEYS=0 exec perl "$here/perl.pl"
 }

@@ -1,7 +1,7 @@
 # What the scripts of the real programs share; each sources this file. A script defines
 #
 #   needs=(COMMAND...)     without these it is skipped
-#   prepare                makes the input in the current directory; runs once, under the system's malloc
+#   prepare                optional: makes the input in the current directory, under the system's malloc
 #   job                    the work on the input in $input: deterministic; what it prints and what it leaves
 #                          in the current directory is its result
 #   waiter=(NAME COMMAND)  COMMAND waits on its standard input in a process called NAME
@@ -18,6 +18,10 @@ here=$(cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
 script=$here/$(basename -- "$0")
 export LC_ALL=C TZ=UTC
 limit=${RUNG_PROGRAM_TIMEOUT:-150} # seconds a run may take before it counts as hung
+
+prepare() {
+  :
+}
 
 skip() {
   printf 'skipped: %s\n' "$*"

@@ -5,10 +5,6 @@
 needs=(/usr/bin/python3)
 waiter=(python3 /usr/bin/python3 -c 'import sys; sys.stdin.read()')
 
-prepare() {
-  :
-}
-
 job() {
   PYTHONMALLOC=malloc PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1 exec /usr/bin/python3 "$here/python.py"
 }

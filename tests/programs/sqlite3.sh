@@ -4,10 +4,6 @@
 needs=(sqlite3)
 waiter=(sqlite3 sqlite3)
 
-prepare() {
-  :
-}
-
 job() {
   sqlite3 -batch -bail base.db <"$here/sqlite3.sql"
   # Two bytes counters of the file's header say which version of the library wrote it: the same in both runs.
