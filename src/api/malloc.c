@@ -23,10 +23,14 @@ static SLOW void free_slow(void *mem) {
 }
 
 EXPORT void NAME(free)(void *mem) {
-    if (UNLIKELY(mem == NULL))
-        return;
     struct tcache *t = self.tcache;
-    size_t bin = in_run(mem) ? run_bin_of(mem) : tcache_bin_of_head(chunk_head(chunk_of_mem(mem)));
+    size_t bin;
+    if (in_run(mem))
+        bin = run_bin_of(mem);
+    else if (UNLIKELY(mem == NULL))
+        return;
+    else
+        bin = tcache_bin_of_head(chunk_head(chunk_of_mem(mem)));
     if (LIKELY(bin < TCACHE_SMALL_BINS && ptr_is_aligned(mem, ALIGNMENT) &&
                ((struct cached *)mem)->key != cached_key && t->room[bin] != 0))
         tcache_push(t, bin, mem);

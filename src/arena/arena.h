@@ -35,7 +35,7 @@ struct arena {
     struct arena *next_parked;
 };
 
-extern struct arena main_arena;
+extern struct arena main_arena HIDDEN;
 
 static HOT size_t arena_flag(const struct arena *a) {
     return a->main ? 0 : SECONDARY;

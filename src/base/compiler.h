@@ -14,6 +14,9 @@
 /* The exit of a hot function: out of line, but not rare enough to be placed among the cold code. */
 #define SLOW __attribute__((noinline))
 
+/* For variables that the hot path reads: known to lie in the library, and so read without a detour. */
+#define HIDDEN __attribute__((visibility("hidden")))
+
 #define EXPORT __attribute__((visibility("default")))
 #define PRINTF_LIKE(fmt, args) __attribute__((format(printf, fmt, args)))
 

@@ -15,7 +15,7 @@ enum counter {
     COUNTER_COUNT
 };
 
-extern _Atomic size_t counters[COUNTER_COUNT];
+extern _Atomic size_t counters[COUNTER_COUNT] HIDDEN;
 
 static HOT void counter_add(enum counter which, size_t n) {
     atomic_fetch_add_explicit(&counters[which], n, memory_order_relaxed);

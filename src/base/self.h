@@ -39,7 +39,7 @@ struct self {
 };
 
 /* Lives in cache/tcache.c, whose empty cache it starts out pointing at. */
-extern __thread struct self self TLS_INITIAL_EXEC;
+extern __thread struct self self TLS_INITIAL_EXEC HIDDEN;
 
 _Static_assert(sizeof(struct self) <= 64, "static TLS: see TLS_INITIAL_EXEC");
 

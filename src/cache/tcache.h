@@ -55,8 +55,8 @@ struct tcache {
 
 _Static_assert(sizeof(struct tcache) == 760, "row B1");
 
-extern struct tcache tcache_inactive;
-extern struct tcache tcache_disabled;
+extern struct tcache tcache_inactive HIDDEN;
+extern struct tcache tcache_disabled HIDDEN;
 
 /* ---- the hot path ---- */
 
@@ -69,7 +69,10 @@ static HOT size_t tcache_bin_of_head(size_t head) {
    runs (below) all hold 16 each; self.bias is 9 or 1 accordingly.  Past the linear bins the numbers
    go on. */
 static HOT size_t tcache_bin_of_request(size_t req) {
-    return (req > self.bias ? req - self.bias : 0) / ALIGNMENT;
+    size_t over;
+    if (__builtin_sub_overflow(req, self.bias, &over))
+        over = 0;
+    return over / ALIGNMENT;
 }
 
 /* The bytes every object of a linear bin has at least. */

@@ -20,7 +20,7 @@ struct cached {
     uintptr_t key;
 };
 
-extern uintptr_t cached_key;
+extern uintptr_t cached_key HIDDEN;
 
 /* Draws the key; once, at start-up. */
 void cached_key_init(void);

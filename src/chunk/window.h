@@ -19,7 +19,7 @@ enum window_use {
 
 /* One byte a window of the 48-bit address space.  A process touches a page or two of it. */
 enum { WINDOW_COUNT = 1 << (48 - WINDOW_SHIFT) };
-extern _Atomic uint8_t window_uses[WINDOW_COUNT];
+extern _Atomic uint8_t window_uses[WINDOW_COUNT] HIDDEN;
 
 /* p may be anything that could be dereferenced. */
 static HOT enum window_use window_use_of(const void *p) {

@@ -65,7 +65,7 @@ struct option_info {
 
 /* Statically initialised with the profile `glibc`: a malloc that comes before the environment was
    read works with those. */
-extern _Atomic size_t option_values[OPTION_COUNT];
+extern _Atomic size_t option_values[OPTION_COUNT] HIDDEN;
 
 static HOT size_t option(enum option which) {
     return atomic_load_explicit(&option_values[which], memory_order_relaxed);
