@@ -40,6 +40,7 @@ struct run {
     uint32_t fresh;          /* offset of the first object never handed out */
     uint8_t bin;
     bool listed;             /* in the list of its bin */
+    bool resident;           /* free: its pages may be there */
     uint64_t purged_at;      /* free: when its pages were given back; 0: never */
 };
 
