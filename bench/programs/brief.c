@@ -49,6 +49,5 @@ int main(int argc, char **argv) {
     for (size_t round = 0; round < ROUNDS_KEPT; round++) {
         sum += free_kept(round);
     }
-    printf("%016llx\n", (unsigned long long)sum);
-    return 0;
+    return finish(sum);
 }

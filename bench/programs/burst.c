@@ -25,6 +25,5 @@ int main(int argc, char **argv) {
         }
     }
     free(live);
-    printf("%016llx\n", (unsigned long long)sum);
-    return 0;
+    return finish(sum);
 }

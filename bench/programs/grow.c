@@ -63,6 +63,5 @@ int main(int argc, char **argv) {
         sum = sum * 31 + vectors(&state);
         sum = sum * 31 + strings(&state);
     }
-    printf("%016llx\n", (unsigned long long)sum);
-    return 0;
+    return finish(sum);
 }

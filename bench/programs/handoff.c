@@ -81,6 +81,5 @@ int main(int argc, char **argv) {
         pthread_mutex_init(&queues[i].lock, NULL);
         pthread_cond_init(&queues[i].changed, NULL);
     }
-    printf("%016llx\n", (unsigned long long)crew_run((size_t)2 * PAIRS, body));
-    return 0;
+    return finish(crew_run((size_t)2 * PAIRS, body));
 }

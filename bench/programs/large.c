@@ -28,6 +28,5 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < SURVIVORS; i++) {
         sum += survivors[i] ? block_free(survivors[i]) : 0;
     }
-    printf("%016llx\n", (unsigned long long)sum);
-    return 0;
+    return finish(sum);
 }

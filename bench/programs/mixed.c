@@ -84,6 +84,5 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < THREADS; i++) {
         pthread_mutex_init(&inboxes[i].lock, NULL);
     }
-    printf("%016llx\n", (unsigned long long)crew_run(THREADS, body));
-    return 0;
+    return finish(crew_run(THREADS, body));
 }

@@ -38,6 +38,5 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: replace THREADS [SCALE]\n");
         return 2;
     }
-    printf("%016llx\n", (unsigned long long)crew_run(threads, body));
-    return 0;
+    return finish(crew_run(threads, body));
 }

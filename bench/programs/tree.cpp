@@ -10,6 +10,7 @@
 #include <string>
 #include <unordered_map>
 #include <vector>
+#include "finish.h"
 
 namespace {
 
@@ -61,6 +62,16 @@ std::uint64_t maps() {
     return total;
 }
 
+std::uint64_t work(double factor) {
+    std::uint64_t total = 0;
+    auto kept = build(18);
+    for (int round = 0; round < 16 * factor || round == 0; round++) {
+        total = total * 31 + sum(build(16).get());
+        total = total * 31 + maps();
+    }
+    return total + sum(kept.get());
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -69,13 +80,5 @@ int main(int argc, char **argv) {
         std::fprintf(stderr, "usage: tree [SCALE]\n");
         return 2;
     }
-    std::uint64_t total = 0;
-    auto kept = build(18);
-    for (int round = 0; round < 16 * factor || round == 0; round++) {
-        total = total * 31 + sum(build(16).get());
-        total = total * 31 + maps();
-    }
-    total += sum(kept.get());
-    std::printf("%016llx\n", static_cast<unsigned long long>(total));
-    return 0;
+    return finish(work(factor));
 }

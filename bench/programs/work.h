@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "finish.h"
 
 static inline uint64_t rnd(uint64_t *state) {
     uint64_t z = (*state += 0x9e3779b97f4a7c15u);
