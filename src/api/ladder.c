@@ -1,5 +1,7 @@
 #include "api/ladder.h"
 
+#include "api/names.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -182,10 +184,8 @@ size_t block_usable(const void *mem) {
 
 /* ---- down ---- */
 
-static void clear_for_debugging(void *mem) {
-    size_t perturb = option(OPT_PERTURB);
-    if (UNLIKELY(perturb != 0))
-        memset(mem, (int)perturb, block_usable(mem));
+static COLD void clear_for_debugging(void *mem) {
+    memset(mem, (int)option(OPT_PERTURB), block_usable(mem));
 }
 
 static void free_object(void *mem) {
@@ -201,44 +201,52 @@ static void free_object(void *mem) {
         deep_put(bin, mem);
         return;
     }
-    clear_for_debugging(mem);
+    if (UNLIKELY(option(OPT_PERTURB) != 0))
+        clear_for_debugging(mem);
     struct bundle one = {0};
     e->key = cached_key;
     bundle_push(&one, e);
     depot_leave(bin, &one);
 }
 
-/* A chunk that the hot path did not take goes into the calling thread's cache after all: the thread
-   had none yet, or it is a large one.  False: no room, or not a size for it. */
-static bool to_cache(void *mem, size_t csz) {
+/* A large chunk goes into the calling thread's cache, if tcache_max says so and there is room. */
+static COLD bool to_large_cache(void *mem, size_t csz) {
     struct tcache *t = self.tcache;
-    size_t bin = csz <= TCACHE_SMALL_MAX ? tcache_bin_of_head(csz) : tcache_bin(csz);
-    if (bin >= TCACHE_BINS)
+    size_t bin = tcache_bin(csz);
+    if (deep_is_live() || bin >= TCACHE_BINS)
         return false;
     if (UNLIKELY(((struct cached *)mem)->key == cached_key))
         tcache_check_double_free(t, mem);
     if (t->room[bin] == 0)
         return false;
-    if (bin < TCACHE_SMALL_BINS)
-        tcache_push(t, bin, mem);
-    else
-        tcache_push_large(t, bin, mem);
+    tcache_push_large(t, bin, mem);
     return true;
+}
+
+/* A chunk of a linear bin carries the key.  Proof of a second free in front of runs, where the key is
+   erased whenever an object is handed out; otherwise reason to look. */
+static COLD void check_key(void *mem) {
+    if (deep_is_live())
+        die(MSG_FREE_TCACHE_DOUBLE, mem, chunk_head(chunk_of_mem(mem)));
+    tcache_check_double_free(self.tcache, mem);
+    OWN(free)(mem); /* by chance; the key is gone now */
 }
 
 static void free_chunk(void *mem) {
     struct chunk *c = chunk_of_mem(mem);
     size_t csz = chunk_size(c);
-    bool cacheable = csz <= TCACHE_SMALL_MAX || option(OPT_TCACHE_MAX) > TCACHE_SMALL_MAX;
-    if (cacheable && !deep_is_live() && to_cache(mem, csz))
-        return;
     uintptr_t last;
     if (UNLIKELY(__builtin_add_overflow((uintptr_t)c, csz - MIN_CHUNK, &last)))
         die(MSG_FREE_SIZE, mem, chunk_head(c));
-    /* A small chunk in a bin that is shared with objects of runs. */
-    if (UNLIKELY(deep_is_live()) && ((struct cached *)mem)->key == cached_key)
-        die(MSG_FREE_TCACHE_DOUBLE, mem, chunk_head(c));
-    if (!is_mapped(c))
+    if (LIKELY(csz <= TCACHE_SMALL_MAX)) { /* the hot path has found the bin full, or the key */
+        if (UNLIKELY(((struct cached *)mem)->key == cached_key)) {
+            check_key(mem);
+            return;
+        }
+    } else if (UNLIKELY(option(OPT_TCACHE_MAX) > TCACHE_SMALL_MAX) && to_large_cache(mem, csz)) {
+        return;
+    }
+    if (UNLIKELY(option(OPT_PERTURB) != 0) && !is_mapped(c))
         clear_for_debugging(mem);
     hand_back(c);
 }
@@ -246,9 +254,12 @@ static void free_chunk(void *mem) {
 void descend(void *mem) {
     if (UNLIKELY(!ptr_is_aligned(mem, ALIGNMENT)))
         die(MSG_FREE_POINTER, mem, 0);
-    settle_in();
-    if (in_run(mem))
+    if (UNLIKELY(tcache_is_inactive(self.tcache))) {
+        settle_in_slow(); /* and now the hot path may do */
+        OWN(free)(mem);
+    } else if (in_run(mem)) {
         free_object(mem);
-    else
+    } else {
         free_chunk(mem);
+    }
 }
