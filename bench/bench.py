@@ -161,6 +161,7 @@ def stop(signum, frame):
 def main():
     options = parse(sys.argv[1:])
     signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` is no mistake
     try:
         return bench(options)
     except Failure as failure:

@@ -10,6 +10,7 @@ MECHANISMS = {
     "deepening": ("bins of the thread's cache that grow where they are used much", "tcache_depth_max=16"),
     "budget": ("how far all bins of one thread may deepen together", "tcache_budget=0"),
     "depot": ("full bundles that wait for another thread", "depot_bytes=0"),
+    "huge pages": ("runs on huge pages once the heap is large", "run_huge_from=0"),
     "kept runs": ("empty runs that stay resident", "run_keep=0"),
 }
 

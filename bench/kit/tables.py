@@ -44,8 +44,9 @@ def ratios(document, summary, metric):
 
 
 def means(document, summary):
-    rows = [[name, *(number(found.get(metric), 3) for metric in METRICS)] for name, found in summary["means"].items()]
-    return Table("geometric means of the ratios", f"to {document['base']}; crowd-N is not in them", ["", *METRICS.values()], rows) if rows else None
+    metrics = [metric for metric in METRICS if any(metric in found for found in summary["means"].values())]
+    rows = [[name, *(number(found.get(metric), 3) for metric in metrics)] for name, found in summary["means"].items()]
+    return Table("geometric means of the ratios", f"to {document['base']}; crowd-N is not in them", ["", *(METRICS[metric] for metric in metrics)], rows) if rows else None
 
 
 def peers(summary):
