@@ -1,5 +1,6 @@
 #include "arena/top.h"
 
+#include "arena/check.h"
 #include "arena/heap.h"
 #include "guard/assert.h"
 
@@ -23,6 +24,7 @@ struct chunk *top_carve(struct arena *a, size_t csz, char **zero_from) {
 
 bool top_grow(struct arena *a, size_t csz, struct chunk **orphan) {
     *orphan = NULL;
+    assert_heap(arena_is_sound(a));
     return a->main ? top_grow_main(a, csz, orphan) : top_grow_heap(a, csz, orphan);
 }
 
@@ -30,7 +32,9 @@ bool top_trim(struct arena *a, size_t pad) {
     assert_argument(lock_is_mine(&a->lock));
     if (a->top == NULL)
         return false;
-    return a->main ? top_trim_main(a, pad) : top_trim_heap(a, pad);
+    bool gave = a->main ? top_trim_main(a, pad) : top_trim_heap(a, pad);
+    assert_heap(!gave || arena_is_sound(a));
+    return gave;
 }
 
 struct chunk *top_fence_off(struct chunk *old, size_t csz) {
