@@ -5,12 +5,17 @@
 #include "cache/hand_back.h"
 #include "options/options.h"
 
-enum { SHELF_BUNDLES = 64 };
+enum { SHELF_BUNDLES = 16 };
 
-/* A shelf's bundles, last in first out: what came last is warm. */
+/* A shelf's bundles, last in first out: what came last is warm.
+ *
+ * An object on a shelf keeps its run from becoming free, so no more lies there than somebody wants:
+ * each time a thread comes for a bundle and the shelf is empty, one more may lie there; each time one
+ * is left and there is no place for it, one less, and the surplus goes home too. */
 struct shelf {
     struct lock lock;
-    _Atomic unsigned count; /* written under the lock; read without, to see that there is nothing */
+    _Atomic unsigned count;  /* written under the lock; read without, to see that there is nothing */
+    _Atomic unsigned wanted; /* a guess: written without the lock */
     size_t bytes;
     struct bundle bundle[SHELF_BUNDLES];
 };
@@ -68,43 +73,61 @@ static void gather_strays(void) {
 
 /* ---- the shelves ---- */
 
-bool depot_take(unsigned bin, struct bundle *b) {
-    struct shelf *s = &shelves[bin];
-    if (atomic_load_explicit(&s->count, memory_order_relaxed) == 0 || !lock_take(&s->lock))
-        return false;
-    unsigned n = atomic_load_explicit(&s->count, memory_order_relaxed);
-    if (n > 0) {
-        *b = s->bundle[n - 1];
-        s->bytes -= b->count * run_bin_size(bin);
-        atomic_store_explicit(&s->count, n - 1, memory_order_relaxed);
-    }
-    lock_release(&s->lock);
-    return n > 0;
+static struct bundle unshelve(struct shelf *s, unsigned bin) {
+    unsigned n = atomic_load_explicit(&s->count, memory_order_relaxed) - 1;
+    struct bundle b = s->bundle[n];
+    s->bytes -= b.count * run_bin_size(bin);
+    atomic_store_explicit(&s->count, n, memory_order_relaxed);
+    return b;
 }
 
-static bool shelve(unsigned bin, struct bundle *b) {
+bool depot_take(unsigned bin, struct bundle *b) {
     struct shelf *s = &shelves[bin];
-    size_t bytes = b->count * run_bin_size(bin);
-    if (option(OPT_DEPOT_BYTES) == 0 || !lock_take(&s->lock))
+    if (atomic_load_explicit(&s->count, memory_order_relaxed) == 0) {
+        unsigned wanted = atomic_load_explicit(&s->wanted, memory_order_relaxed);
+        if (wanted < SHELF_BUNDLES)
+            atomic_store_explicit(&s->wanted, wanted + 1, memory_order_relaxed);
         return false;
+    }
+    if (!lock_take(&s->lock))
+        return false;
+    bool found = atomic_load_explicit(&s->count, memory_order_relaxed) > 0;
+    if (found)
+        *b = unshelve(s, bin);
+    lock_release(&s->lock);
+    return found;
+}
+
+/* Puts b on the shelf, or leaves it and takes the surplus off.  Lock held. */
+static void shelve_held(struct shelf *s, unsigned bin, struct bundle *b, struct bundle *surplus) {
     unsigned n = atomic_load_explicit(&s->count, memory_order_relaxed);
-    bool fits = n < SHELF_BUNDLES && s->bytes + bytes <= option(OPT_DEPOT_BYTES);
-    if (fits) {
+    unsigned wanted = atomic_load_explicit(&s->wanted, memory_order_relaxed);
+    size_t bytes = b->count * run_bin_size(bin);
+    if (n < wanted && n < SHELF_BUNDLES && s->bytes + bytes <= option(OPT_DEPOT_BYTES)) {
         s->bundle[n] = *b;
         s->bytes += bytes;
         atomic_store_explicit(&s->count, n + 1, memory_order_relaxed);
         *b = (struct bundle){0};
+        return;
     }
-    lock_release(&s->lock);
-    return fits;
+    if (wanted > 0)
+        atomic_store_explicit(&s->wanted, --wanted, memory_order_relaxed);
+    if (n > wanted)
+        *surplus = unshelve(s, bin);
 }
 
 void depot_leave(unsigned bin, struct bundle *b) {
+    struct shelf *s = &shelves[bin];
+    struct bundle surplus = {0};
     if (b->count == 0)
         return;
     gather_strays();
-    if (!shelve(bin, b))
-        send_home(bin, b);
+    if (option(OPT_DEPOT_BYTES) != 0 && lock_take(&s->lock)) {
+        shelve_held(s, bin, b, &surplus);
+        lock_release(&s->lock);
+    }
+    send_home(bin, b);
+    send_home(bin, &surplus);
 }
 
 void depot_empty(void) {
@@ -128,7 +151,7 @@ size_t depot_bytes(void) {
     return bytes;
 }
 
-void depot_each_lock(void (*f)(struct lock *)) {
+void depot_each_lock(void (*f)(struct lock *, void *), void *arg) {
     for (unsigned bin = 0; bin < RUN_BINS; bin++)
-        f(&shelves[bin].lock);
+        f(&shelves[bin].lock, arg);
 }

@@ -22,6 +22,7 @@ void depot_empty(void);
 /* The bytes on the shelves. */
 size_t depot_bytes(void);
 
-void depot_each_lock(void (*f)(struct lock *));
+/* Calls f for each shelf's lock. */
+void depot_each_lock(void (*f)(struct lock *, void *), void *arg);
 
 #endif

@@ -161,10 +161,14 @@ static void test_depot_is_bounded(void **state) {
     enum { N = 60000 };
     static void *p[N];
     assume(OPT_DEPOT_BYTES, 65536);
-    take(p, N, 64);
-    give(p, N);
-    assert_true(depot_bytes() > 0 && depot_bytes() <= 65536);
-    depot_empty();
+    take(p, N, 64); /* comes to the depot in vain: so much is wanted */
+    size_t most = 0;
+    for (size_t i = 0; i < N; i++) {
+        rung_free(p[i]);
+        most = depot_bytes() > most ? depot_bytes() : most;
+    }
+    assert_true(most > 0 && most <= 65536);
+    /* And then nobody wants it: what lies there has gone home with the rest. */
     assert_int_equal(depot_bytes(), 0);
     assert_sound();
 }
