@@ -24,7 +24,8 @@ struct group {
 };
 
 struct window_record {
-    struct run_window *older;
+    struct run_window *older; /* of both kinds */
+    struct kind *kind;
     unsigned used; /* runs ever taken, from the start */
     size_t committed;
     struct group group[GROUPS];
@@ -35,11 +36,29 @@ _Static_assert(sizeof(struct run_window) + sizeof(struct window_record) <= FIRST
 
 struct lock space_lock = LOCK_INIT(RANK_SPACE);
 
-/* Guarded by space_lock. */
+/* The two kinds of windows.  Small objects fill their pages, so huge pages serve them well; a large
+   object's owner may touch only a part of it, and a huge page would make all of it resident. */
+struct kind {
+    bool fills_pages;
+    struct run_window *newest;
+    struct link resident; /* free runs; newest first */
+    struct link huge;     /* the same, in huge groups */
+    struct link purged;
+};
+
+/* All guarded by space_lock. */
+static struct kind small = {
+    .fills_pages = true,
+    .resident = {&small.resident, &small.resident},
+    .huge = {&small.huge, &small.huge},
+    .purged = {&small.purged, &small.purged},
+};
+static struct kind medium = {
+    .resident = {&medium.resident, &medium.resident},
+    .huge = {&medium.huge, &medium.huge},
+    .purged = {&medium.purged, &medium.purged},
+};
 static struct run_window *newest;
-static struct link resident_runs = {&resident_runs, &resident_runs}; /* free; newest first */
-static struct link huge_runs = {&huge_runs, &huge_runs};             /* the same, in huge groups */
-static struct link purged_runs = {&purged_runs, &purged_runs};
 static size_t resident_free; /* bytes */
 static size_t in_use;        /* bytes of runs that are not free */
 static size_t system_bytes;
@@ -70,24 +89,26 @@ static struct run *run_of_link(struct link *l) {
 
 /* ---- windows ---- */
 
-static bool add_window(void) {
+static bool add_window(struct kind *k) {
     size_t committed = align_up(COMMIT_STEP, os_facts.page);
     struct run_window *w = window_create(WINDOW_RUNS, committed, "rung: runs");
     if (w == NULL)
         return false;
-    *record_of(w) =
-        (struct window_record){.older = newest, .used = FIRST_RUN, .committed = committed};
-    newest = w;
+    *record_of(w) = (struct window_record){
+        .older = newest, .kind = k, .used = FIRST_RUN, .committed = committed};
+    newest = k->newest = w;
     system_bytes += committed;
     return true;
 }
 
-/* Makes more of the newest window accessible. */
-static bool commit_more(struct window_record *rec) {
+/* Makes more of the kind's newest window accessible. */
+static bool commit_more(struct kind *k) {
+    struct window_record *rec = record_of(k->newest);
     size_t huge_from = option(OPT_RUN_HUGE_FROM);
-    bool huge = huge_from != 0 && system_bytes >= huge_from && is_aligned(rec->committed, GROUP);
+    bool huge = k->fills_pages && huge_from != 0 && system_bytes >= huge_from &&
+                is_aligned(rec->committed, GROUP);
     size_t step = size_min(huge ? GROUP : COMMIT_STEP, WINDOW - rec->committed);
-    char *from = (char *)newest + rec->committed;
+    char *from = (char *)k->newest + rec->committed;
     if (!os_commit(from, step))
         return false;
     if (huge)
@@ -97,15 +118,15 @@ static bool commit_more(struct window_record *rec) {
     return true;
 }
 
-static struct run *take_fresh(void) {
-    if (newest == NULL || record_of(newest)->used == RUNS_A_WINDOW) {
-        if (!add_window())
+static struct run *take_fresh(struct kind *k) {
+    if (k->newest == NULL || record_of(k->newest)->used == RUNS_A_WINDOW) {
+        if (!add_window(k))
             return NULL;
     }
-    struct window_record *rec = record_of(newest);
-    if ((rec->used + 1) * RUN_SIZE > rec->committed && !commit_more(rec))
+    struct window_record *rec = record_of(k->newest);
+    if ((rec->used + 1) * RUN_SIZE > rec->committed && !commit_more(k))
         return NULL;
-    return &newest->run[rec->used++];
+    return &k->newest->run[rec->used++];
 }
 
 /* ---- free runs ---- */
@@ -120,13 +141,14 @@ static bool purge_range(struct run *first, unsigned runs, uint64_t now) {
         r->purged_at = gone ? now : 0;
         resident_free -= RUN_SIZE;
         list_remove(&r->link);
-        list_insert_after(&purged_runs, &r->link);
+        list_insert_after(&record_of(window_of(r))->kind->purged, &r->link);
     }
     return gone;
 }
 
-static bool purge_oldest(uint64_t now) {
-    return purge_range(run_of_link(resident_runs.prev), 1, now);
+/* The kind has a resident run in no huge group. */
+static bool purge_oldest(struct kind *k, uint64_t now) {
+    return purge_range(run_of_link(k->resident.prev), 1, now);
 }
 
 /* Purges the group of r, a resident free run in a huge group, if no run of it is in use.  Those that
@@ -147,16 +169,16 @@ static bool beyond_share(void) {
     return resident_free > size_max(in_use / 8, option(OPT_RUN_KEEP));
 }
 
-static struct run *take_free(void) {
+static struct run *take_free(struct kind *k) {
     struct run *r;
-    struct link *resident = list_empty(&huge_runs) ? &resident_runs : &huge_runs;
+    struct link *resident = list_empty(&k->huge) ? &k->resident : &k->huge;
     if (!list_empty(resident)) {
         if (beyond_share())
             keep_confirm(&keep, os_clock_us());
         r = run_of_link(resident->next);
         resident_free -= RUN_SIZE;
-    } else if (!list_empty(&purged_runs)) {
-        r = run_of_link(purged_runs.next);
+    } else if (!list_empty(&k->purged)) {
+        r = run_of_link(k->purged.next);
         keep_regret(&keep, RUN_SIZE, r->purged_at, os_clock_us());
     } else {
         return NULL;
@@ -168,9 +190,10 @@ static struct run *take_free(void) {
 struct run *space_take(unsigned bin) {
     if (!lock_take(&space_lock))
         return NULL;
-    struct run *r = take_free();
+    struct kind *k = bin < RUN_SMALL_BINS ? &small : &medium;
+    struct run *r = take_free(k);
     if (r == NULL)
-        r = take_fresh();
+        r = take_fresh(k);
     if (r != NULL) {
         in_use += RUN_SIZE;
         group_of(r)->in_use++;
@@ -184,10 +207,11 @@ struct run *space_take(unsigned bin) {
 
 /* A bounded step that still catches up: two runs for the one that came, or its group.  Lock held. */
 static void purge_some(struct run *r) {
+    struct kind *k = record_of(window_of(r))->kind;
     uint64_t now = os_clock_us();
     size_t limit = keep_limit(&keep, in_use, option(OPT_RUN_KEEP), now);
-    for (int i = 0; i < 2 && resident_free > limit && !list_empty(&resident_runs); i++)
-        purge_oldest(now);
+    for (int i = 0; i < 2 && resident_free > limit && !list_empty(&k->resident); i++)
+        purge_oldest(k, now);
     if (resident_free > limit && r->resident && group_of(r)->huge)
         purge_group(r, now);
 }
@@ -203,27 +227,34 @@ void space_give(struct run *r) {
     in_use -= RUN_SIZE;
     resident_free += RUN_SIZE;
     r->resident = true;
-    list_insert_after(g->huge ? &huge_runs : &resident_runs, &r->link);
+    struct kind *k = record_of(w)->kind;
+    list_insert_after(g->huge ? &k->huge : &k->resident, &r->link);
     if (beyond_share())
         purge_some(r);
     lock_release(&space_lock);
 }
 
-bool runs_purge(size_t bytes) {
+static bool purge_kind(struct kind *k, size_t bytes, uint64_t now) {
     bool gave = false;
-    if (!lock_take(&space_lock))
-        return false;
-    uint64_t now = os_clock_us();
-    while (resident_free > bytes && !list_empty(&resident_runs))
-        gave |= purge_oldest(now);
-    for (struct link *l = huge_runs.prev; l != &huge_runs && resident_free > bytes;) {
+    while (resident_free > bytes && !list_empty(&k->resident))
+        gave |= purge_oldest(k, now);
+    for (struct link *l = k->huge.prev; l != &k->huge && resident_free > bytes;) {
         if (purge_group(run_of_link(l), now)) {
             gave = true;
-            l = huge_runs.prev; /* several have left the list */
+            l = k->huge.prev; /* several have left the list */
         } else {
             l = l->prev;
         }
     }
+    return gave;
+}
+
+bool runs_purge(size_t bytes) {
+    if (!lock_take(&space_lock))
+        return false;
+    uint64_t now = os_clock_us();
+    bool gave = purge_kind(&medium, bytes, now);
+    gave |= purge_kind(&small, bytes, now);
     lock_release(&space_lock);
     return gave;
 }
