@@ -50,14 +50,17 @@ static void leave_gate(const uint64_t *signals) {
     os_restore_signals(signals);
 }
 
-static uint64_t deadline;
+static void freeze(struct lock *l, void *deadline) {
+    lock_fork_freeze(l, *(uint64_t *)deadline);
+}
 
-static void freeze_shared(struct lock *l) {
-    lock_fork_freeze(l, deadline);
+static void thaw(struct lock *l, void *unused) {
+    (void)unused;
+    lock_fork_thaw(l);
 }
 
 static void freeze_all(void) {
-    deadline = os_clock_us() + FREEZE_LIMIT_US;
+    uint64_t deadline = os_clock_us() + FREEZE_LIMIT_US;
     lock_fork_freeze(&records_lock, deadline);
     lock_fork_freeze(&arenas_lock, deadline);
     struct arena *a = &main_arena;
@@ -65,15 +68,15 @@ static void freeze_all(void) {
         lock_fork_freeze(&a->lock, deadline);
         a = arena_next(a);
     } while (a != &main_arena);
-    depot_each_lock(freeze_shared);
-    runs_each_lock(freeze_shared);
+    depot_each_lock(freeze, &deadline);
+    runs_each_lock(freeze, &deadline);
     lock_fork_freeze(&meta_lock, deadline);
 }
 
 static void thaw_all(void) {
     lock_fork_thaw(&meta_lock);
-    runs_each_lock(lock_fork_thaw);
-    depot_each_lock(lock_fork_thaw);
+    runs_each_lock(thaw, NULL);
+    depot_each_lock(thaw, NULL);
     struct arena *a = &main_arena;
     do {
         lock_fork_thaw(&a->lock);
@@ -121,7 +124,8 @@ static void parent(void) {
 }
 
 /* What a lock that stays shut guards, a size's runs or shelf, is done without. */
-static void open_in_child(struct lock *l) {
+static void open_in_child(struct lock *l, void *unused) {
+    (void)unused;
     (void)lock_fork_child(l);
 }
 
@@ -129,8 +133,8 @@ static void child(void) {
     atomic_store_explicit(&gate, 0, memory_order_relaxed);
     forks = 0;
     lock_fork_child(&meta_lock);
-    runs_each_lock(open_in_child);
-    depot_each_lock(open_in_child);
+    runs_each_lock(open_in_child, NULL);
+    depot_each_lock(open_in_child, NULL);
     lock_fork_child(&arenas_lock);
     if (lock_fork_child(&records_lock))
         threads_forget_others();

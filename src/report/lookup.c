@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/counter.h"
+#include "cache/depot.h"
 #include "report/snapshot.h"
 
 static const char *const names[COUNTER_COUNT] = {
@@ -11,19 +12,21 @@ static const char *const names[COUNTER_COUNT] = {
 #undef COUNTER
 };
 
+static void add_lock(struct lock *l, void *sum) {
+    struct totals *t = sum;
+    t->lock_acquired += __atomic_load_n(&l->acquired, __ATOMIC_RELAXED);
+    t->lock_waited += __atomic_load_n(&l->waited, __ATOMIC_RELAXED);
+}
+
 /* The locks count for themselves, without a shared cache line; here it comes together. */
 static size_t value_of(enum counter which) {
-    struct totals sum;
-    switch (which) {
-    case COUNT_LOCK_ACQUISITIONS:
-        snapshot_totals(&sum);
-        return sum.lock_acquired;
-    case COUNT_LOCK_WAITS:
-        snapshot_totals(&sum);
-        return sum.lock_waited;
-    default:
+    if (which != COUNT_LOCK_ACQUISITIONS && which != COUNT_LOCK_WAITS)
         return counter_get(which);
-    }
+    struct totals sum;
+    snapshot_totals(&sum);
+    depot_each_lock(add_lock, &sum);
+    runs_each_lock(add_lock, &sum);
+    return which == COUNT_LOCK_ACQUISITIONS ? sum.lock_acquired : sum.lock_waited;
 }
 
 bool counter_lookup(const char *name, size_t *value) {

@@ -139,11 +139,11 @@ bool run_object_plausible(const void *mem) {
            offset % run_bin_size(bin) == 0;
 }
 
-void runs_each_lock(void (*f)(struct lock *)) {
+void runs_each_lock(void (*f)(struct lock *, void *), void *arg) {
     for (unsigned i = 0; i < RUN_BINS; i++)
         if (run_bins[i].used)
-            f(&run_bins[i].lock);
-    f(&space_lock);
+            f(&run_bins[i].lock, arg);
+    f(&space_lock, arg);
 }
 
 /* ---- looking ---- */
@@ -206,15 +206,17 @@ const char *runs_check(const void **where) {
 
 void runs_count(struct runs_totals *t) {
     *t = (struct runs_totals){0};
+    bool any = false;
     for (unsigned bin = 0; bin < RUN_BINS; bin++) {
         struct run_bin *rb = &run_bins[bin];
         if (rb->used && lock_take(&rb->lock)) {
+            any = true;
             t->used += rb->runs * RUN_SIZE;
             t->out += rb->out * run_bin_size(bin);
             lock_release(&rb->lock);
         }
     }
-    if (lock_take(&space_lock)) {
+    if (any && lock_take(&space_lock)) {
         t->resident_free = space_resident_free();
         t->system = space_system();
         lock_release(&space_lock);

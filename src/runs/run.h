@@ -91,6 +91,6 @@ struct runs_totals {
 void runs_count(struct runs_totals *t);
 
 /* Calls f for each of the layer's locks that was ever used (life/fork.c). */
-void runs_each_lock(void (*f)(struct lock *));
+void runs_each_lock(void (*f)(struct lock *, void *), void *arg);
 
 #endif
