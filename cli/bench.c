@@ -1,7 +1,8 @@
 #include "script.h"
 
 static int bench(int argc, char **argv) {
-    return become_script(&command_bench, "bench/bench.py", argc, argv);
+    static const struct own_file own[] = {{"--rung", "librung.so"}, {NULL, NULL}};
+    return become_script(&command_bench, "bench/bench.py", own, argc, argv);
 }
 
 const struct command command_bench = {

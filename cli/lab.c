@@ -1,7 +1,9 @@
 #include "script.h"
 
 static int lab(int argc, char **argv) {
-    return become_script(&command_lab, "labs/lab.py", argc, argv);
+    static const struct own_file own[] = {
+        {"--librung", "librung.so"}, {"--bindir", "labs"}, {NULL, NULL}};
+    return become_script(&command_lab, "labs/lab.py", own, argc, argv);
 }
 
 const struct command command_lab = {

@@ -24,7 +24,23 @@ static char *find_script(const char *name) {
     return script;
 }
 
-int become_script(const struct command *from, const char *name, int argc, char **argv) {
+/* Adds the options that point to this build's files, as far as those are there. */
+static size_t add_own_files(char **command, const struct own_file *own) {
+    size_t n = 0;
+    char *here = program_directory();
+    for (; own->option != NULL && here != NULL; own++) {
+        char *file = file_in(here, own->name);
+        if (file == NULL)
+            continue;
+        command[n++] = (char *)own->option;
+        command[n++] = file;
+    }
+    free(here);
+    return n;
+}
+
+int become_script(const struct command *from, const char *name, const struct own_file *own,
+                  int argc, char **argv) {
     char *script = find_script(name);
     if (script == NULL) {
         complain(from,
@@ -35,14 +51,19 @@ int become_script(const struct command *from, const char *name, int argc, char *
         return STATUS_FAILED;
     }
     static char python[] = PYTHON;
-    char **command = calloc((size_t)argc + 2, sizeof *command);
+    size_t own_count = 0;
+    while (own[own_count].option != NULL)
+        own_count++;
+    char **command = calloc((size_t)argc + 2 * own_count + 2, sizeof *command);
     if (command == NULL) {
         complain(from, "no memory");
         return STATUS_FAILED;
     }
     command[0] = python;
     command[1] = script;
-    memcpy(command + 2, argv + 1, (size_t)(argc - 1) * sizeof *command);
+    /* First, so that the caller's own options win. */
+    size_t n = 2 + add_own_files(command + 2, own);
+    memcpy(command + n, argv + 1, (size_t)(argc - 1) * sizeof *command);
     execv(PYTHON, command);
     complain(from, PYTHON ": %m; install python3 (`tools/deps install test` does)");
     free(command);
