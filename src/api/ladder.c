@@ -105,7 +105,7 @@ static struct chunk *chunk_for(struct order *o) {
     return from_arenas(o);
 }
 
-void *climb(size_t req, char **zero_from) {
+WHOLE void *climb(size_t req, char **zero_from) {
     if (UNLIKELY(req > REQUEST_MAX - HEADER)) {
         errno = ENOMEM;
         return NULL;
@@ -188,7 +188,7 @@ static COLD void clear_for_debugging(void *mem) {
     memset(mem, (int)option(OPT_PERTURB), block_usable(mem));
 }
 
-static void free_object(void *mem) {
+static SLOW void free_object(void *mem) {
     struct cached *e = mem;
     if (UNLIKELY(!run_object_plausible(mem)))
         die(MSG_FREE_POINTER, mem, 0);
@@ -251,7 +251,7 @@ static void free_chunk(void *mem) {
     hand_back(c);
 }
 
-void descend(void *mem) {
+WHOLE void descend(void *mem) {
     if (UNLIKELY(!ptr_is_aligned(mem, ALIGNMENT)))
         die(MSG_FREE_POINTER, mem, 0);
     if (UNLIKELY(tcache_is_inactive(self.tcache))) {

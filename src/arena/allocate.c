@@ -139,7 +139,7 @@ static struct chunk *from_larger_bin(struct arena *a, struct order *o) {
 
 /* ---- the top, and beyond ---- */
 
-struct chunk *alloc_without_arena(struct order *o) {
+SLOW struct chunk *alloc_without_arena(struct order *o) {
     struct chunk *c = mapped_alloc(o->csz, ALIGNMENT);
     if (c != NULL)
         o->zero_from = mem_of_chunk(c);
@@ -147,7 +147,7 @@ struct chunk *alloc_without_arena(struct order *o) {
 }
 
 /* Everything the arena has is used up: the only place where the mmap threshold is asked. */
-static struct chunk *from_system(struct arena *a, struct order *o) {
+static SLOW struct chunk *from_system(struct arena *a, struct order *o) {
     bool tried = mapped_wanted(o->csz);
     struct chunk *c = tried ? alloc_without_arena(o) : NULL;
     if (c != NULL)

@@ -14,7 +14,7 @@ void arena_post(struct arena *a, struct chunk *c) {
                                                     memory_order_relaxed));
 }
 
-void arena_empty_inbox(struct arena *a) {
+SLOW void arena_empty_inbox(struct arena *a) {
     assert_argument(lock_is_mine(&a->lock));
     struct chunk *c = atomic_exchange_explicit(&a->inbox, NULL, memory_order_acquire);
     while (c != NULL) {

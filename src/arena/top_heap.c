@@ -62,7 +62,7 @@ static bool drop_last_window(struct arena *a, struct heap *h, size_t pad) {
     return true;
 }
 
-bool top_trim_heap(struct arena *a, size_t pad) {
+SLOW bool top_trim_heap(struct arena *a, size_t pad) {
     bool gave = false;
     struct heap *h = heap_of(a->top);
     while (h->prev != NULL && a->top == heap_first_chunk(h)) {

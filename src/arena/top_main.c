@@ -139,7 +139,7 @@ bool top_grow_main(struct arena *a, size_t csz, struct chunk **orphan) {
     return usable >= csz + MIN_CHUNK;
 }
 
-bool top_trim_main(struct arena *a, size_t pad) {
+SLOW bool top_trim_main(struct arena *a, size_t pad) {
     size_t have = top_size(a);
     size_t less = top_excess(have, pad, growth_unit());
     if (less == 0)

@@ -5,7 +5,7 @@
 #include "arena/release.h"
 #include "options/threshold.h"
 
-static void hand_back_mapped(struct chunk *c) {
+static SLOW void hand_back_mapped(struct chunk *c) {
     if (UNLIKELY(!mapped_plausible(c)))
         die(MSG_MUNMAP, mem_of_chunk(c), chunk_head(c));
     thresholds_learn(chunk_size(c));

@@ -16,7 +16,7 @@ static HOT void pause_briefly(void) {
 #endif
 }
 
-bool lock_take_contended(struct lock *l) {
+SLOW bool lock_take_contended(struct lock *l) {
     const uint32_t me = lock_self();
     bool slept = false;
     for (unsigned spins = 0;; spins++) {
