@@ -73,22 +73,11 @@ void deep_stop(void) {
 
 /* ---- taking ---- */
 
-static void *pop(struct bin_place p) {
-    struct cached *e = *p.head;
-    struct cached *next = unmask_next(e);
-    if (UNLIKELY(!ptr_is_aligned(next, ALIGNMENT)))
-        die(MSG_MALLOC_TCACHE_ALIGN, e, e->masked_next);
-    *p.head = next;
-    ++*p.room;
-    e->key = 0;
-    return e;
-}
-
 void *deep_take(unsigned bin) {
     struct deep_cache *d = deep_cache();
     struct bin_place p = place_of(d, bin);
     if (*p.head != NULL)
-        return pop(p);
+        return bin_pop(p.room, p.head);
     struct bundle *spare = &d->spare[bin];
     struct bundle b = *spare;
     if (b.count > 0) {
@@ -103,18 +92,10 @@ void *deep_take(unsigned bin) {
         d->cap[bin] = (uint16_t)b.count;
     *p.head = b.head;
     *p.room = (uint16_t)(d->cap[bin] - b.count);
-    return pop(p);
+    return bin_pop(p.room, p.head);
 }
 
 /* ---- putting ---- */
-
-static void push(struct bin_place p, void *mem) {
-    struct cached *e = mem;
-    e->key = cached_key;
-    mask_next(e, *p.head);
-    *p.head = e;
-    --*p.room;
-}
 
 void deep_put(unsigned bin, void *mem) {
     struct deep_cache *d = deep_cache();
@@ -131,14 +112,5 @@ void deep_put(unsigned bin, void *mem) {
         *p.head = NULL;
         *p.room = d->cap[bin];
     }
-    push(p, mem);
-}
-
-size_t deep_bytes(const struct deep_cache *d) {
-    size_t bytes = 0;
-    for (unsigned bin = 0; bin < RUN_BINS; bin++) {
-        struct bin_place p = place_of((struct deep_cache *)d, bin);
-        bytes += ((size_t)(d->cap[bin] - *p.room) + d->spare[bin].count) * run_bin_size(bin);
-    }
-    return bytes;
+    bin_push(p.room, p.head, mem);
 }

@@ -52,7 +52,4 @@ void *deep_take(unsigned bin);
 /* Puts an object into the bin, whatever its room. */
 void deep_put(unsigned bin, void *mem);
 
-/* The bytes of the objects in the calling thread's cache. */
-size_t deep_bytes(const struct deep_cache *d);
-
 #endif

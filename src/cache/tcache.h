@@ -80,23 +80,33 @@ static HOT size_t tcache_bin_usable(size_t bin) {
     return bin * ALIGNMENT + ALIGNMENT - 1 + self.bias;
 }
 
-static HOT void *tcache_pop(struct tcache *t, size_t bin) {
-    struct cached *e = t->head[bin];
+/* From a bin that holds something. */
+static HOT void *bin_pop(uint16_t *room, struct cached **head) {
+    struct cached *e = *head;
     struct cached *next = unmask_next(e);
     if (UNLIKELY(!ptr_is_aligned(next, ALIGNMENT)))
         die(MSG_MALLOC_TCACHE_ALIGN, e, e->masked_next);
-    t->head[bin] = next;
-    t->room[bin]++;
+    *head = next;
+    ++*room;
     e->key = 0;
     return e;
 }
 
-static HOT void tcache_push(struct tcache *t, size_t bin, void *mem) {
+/* Into a bin that has room. */
+static HOT void bin_push(uint16_t *room, struct cached **head, void *mem) {
     struct cached *e = mem;
     e->key = cached_key;
-    mask_next(e, t->head[bin]);
-    t->head[bin] = e;
-    t->room[bin]--;
+    mask_next(e, *head);
+    *head = e;
+    --*room;
+}
+
+static HOT void *tcache_pop(struct tcache *t, size_t bin) {
+    return bin_pop(&t->room[bin], &t->head[bin]);
+}
+
+static HOT void tcache_push(struct tcache *t, size_t bin, void *mem) {
+    bin_push(&t->room[bin], &t->head[bin], mem);
 }
 
 /* ---- off the hot path ---- */
