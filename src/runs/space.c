@@ -4,7 +4,7 @@
 #include "guard/assert.h"
 #include "options/options.h"
 #include "os/os.h"
-#include "runs/keep.h"
+#include "options/keep.h"
 
 /* Pages become accessible in these steps: small ones at first; once there is much, whole huge pages'
    worth, for which huge pages are asked for, since such a step is about to be filled. */
@@ -164,7 +164,7 @@ static bool purge_group(struct run *r, uint64_t now) {
     return purge_range(&w->run[first], end - first, now);
 }
 
-/* Whether there is more than the share and the floor (runs/keep.h) alone would allow. */
+/* Whether there is more than the share and the floor (options/keep.h) alone would allow. */
 static bool beyond_share(void) {
     return resident_free > size_max(in_use / 8, option(OPT_RUN_KEEP));
 }

@@ -7,8 +7,8 @@
  * allowance rises by twice as much, so that a program that swings by 300 MiB is learned in one swing.
  * Memory that was only kept because of the allowance and is used again confirms it.  Without either,
  * the allowance halves every few seconds. */
-#ifndef RUNG_RUNS_KEEP_H
-#define RUNG_RUNS_KEEP_H
+#ifndef RUNG_OPTIONS_KEEP_H
+#define RUNG_OPTIONS_KEEP_H
 
 #include "base/bits.h"
 
