@@ -24,23 +24,25 @@ class Progress:
         self.shown = time.monotonic()
         self.plan(0)
 
-    def plan(self, steps):
-        """As many steps are ahead; those before are forgotten."""
+    def plan(self, steps, work=None):
+        """As many steps are ahead, and so much work in some unit, if they are not all of a size; those before are forgotten."""
         self.begin = time.monotonic()
         self.steps, self.done = steps, 0
+        self.work, self.worked = work or steps, 0
 
-    def step(self, text):
-        """Says what begins now."""
+    def step(self, text, work=1):
+        """Says what begins now, and how much work it is."""
         now = time.monotonic()
         line = f"{self.done + 1}/{self.steps}  {text}" if self.steps else text
         if 0 < self.done < self.steps:
-            line += f"  ({span((now - self.begin) / self.done * (self.steps - self.done))} left)"
+            line += f"  ({span((now - self.begin) / self.worked * (self.work - self.worked))} left)"
         if self.moving:
             print(f"\r\033[K{line}", end="", file=self.stream, flush=True)
         elif now - self.shown >= self.INTERVAL:
             print(line, file=self.stream, flush=True)
             self.shown = now
         self.done += 1
+        self.worked += work
 
     def clear(self):
         if self.moving:

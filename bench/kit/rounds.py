@@ -15,11 +15,11 @@ def interleave(count, workloads, contenders, meter, progress, samples, title="ro
     """Adds `count` samples a workload and contender. In a round each workload runs once under each contender, one
     directly after the other, so that a machine that slows down slows all of them."""
     names = list(contenders)
-    progress.plan(count * len(workloads) * len(names))
+    progress.plan(count * len(workloads) * len(names), count * len(names) * sum(workload.work for workload in workloads))
     for number in range(count):
         for at, workload in enumerate(workloads):
             for name in order(names, number + at):
-                progress.step(f"{title} {number + 1} of {count}: {workload.name} under {name}")
+                progress.step(f"{title} {number + 1} of {count}: {workload.name} under {name}", workload.work)
                 sample = meter.run(workload, contenders[name])
                 samples.setdefault(workload.name, {one: [] for one in names})[name].append(sample)
     progress.clear()

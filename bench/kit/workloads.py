@@ -63,6 +63,7 @@ class Workload:
     place: Path  # a directory of its own
     script: Path = None
     preload: str = ""  # where the contender has nothing to preload
+    work: float = 1  # how long it takes, in whatever unit all of them have
 
     @property
     def built(self):

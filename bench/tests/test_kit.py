@@ -106,7 +106,7 @@ class ProgressLine(unittest.TestCase):
         out = io.StringIO()
         with mock.patch("time.monotonic", side_effect=[0, 0, 100, 130]):
             shown = progress.Progress(out)
-            shown.steps = 4
+            shown.steps = shown.work = 4
             shown.step("one")
             shown.step("two")
         self.assertEqual(out.getvalue(), "1/4  one\n2/4  two  (6 min left)\n")
