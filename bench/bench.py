@@ -14,9 +14,10 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from kit import ablation, contenders, export, figures, page, plots, rounds, tables, verdict, workloads
+from kit import ablation, contenders, export, page, plots, rounds, tables, verdict, views, workloads
 from kit.errors import Failure
 from kit.measure import Meter
+from kit.memory import figures as memory_figures, measure as memory
 from kit.progress import Progress
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,6 +27,8 @@ EXAMPLES = """examples:
   rung bench --only 'replace-*,tree' --under rung:default --under rung:default,runs=on --base rung:default
   rung bench --under rung:glibc --check 1.05 --clock cpu exit status 1 if Rung needs more than that of the system's
   rung bench --ablation --json ablation.json             each mechanism off in turn
+  rung bench --memory --html memory.html                 memory over time, and whether Rung gives back what it owes
+  rung bench --memory --only pools,silence --under rung:default --rounds 1 --owed
   rung bench --from compared.json --from ablation.json --html both.html
 """
 
@@ -38,11 +41,13 @@ def parse(arguments):
     add("--only", action="append", default=[], metavar="PATTERN", help="workloads: names, with * and ?, or groups (own, real, scaling, more); commas between several")
     add("--under", action="append", default=[], metavar="ALLOCATOR", help="system, jemalloc, mimalloc, tcmalloc, rung:PROFILE[,OPTION=VALUE...], PATH or NAME=PATH of a library; may be repeated; default: all that are found")
     add("--base", metavar="ALLOCATOR", help="what ratios are formed to (default: system)")
-    add("--rounds", type=int, metavar="N", help="(default: 5)")
+    add("--rounds", type=int, metavar="N", help="(default: 5; 1 with --memory)")
     add("--scale", type=float, metavar="X", help="amount of work of the project's own workloads (default: 1)")
     add("--rest", type=float, metavar="SECONDS", help="after so long memory at rest is read; 0 for leaving that and the counters out (default: 3)")
     add("--quick", action="store_true", help="two rounds, a quarter of the work, no memory at rest and no counters")
     add("--ablation", action="store_true", help=f"compare {contenders.FULL} with itself less one mechanism, for each")
+    add("--memory", action="store_true", help="sample memory over time in programs that other allocators are known to bloat; --list names them")
+    add("--owed", action="store_true", help="with --memory: exit 1 when Rung misses anything it owes")
     add("--check", type=float, metavar="LIMIT", help="exit 1 when a ratio of Rung's to the base, in time or peak memory, exceeds LIMIT, as in 1.05")
     add("--clock", choices=("time", "cpu"), default="time", help="what --check judges time by (default: time by the clock)")
     add("--html", metavar="FILE", help="write a page with plots there")
@@ -53,7 +58,7 @@ def parse(arguments):
     add("--rung", type=Path, default=ROOT / "build/release/librung.so", metavar="FILE", help="the library (default: build/release/librung.so)")
     add("--programs", type=Path, metavar="DIRECTORY", help="of the built programs (default: bench/ beside the library)")
     options = parser.parse_args(arguments)
-    usual = (2, 0.25, 0.0) if options.quick else (5, 1.0, 3.0)
+    usual = (1, 1.0, 0.0) if options.memory else (2, 0.25, 0.0) if options.quick else (5, 1.0, 3.0)
     for name, value in zip(("rounds", "scale", "rest"), usual):
         if getattr(options, name) is None:
             setattr(options, name, value)
@@ -61,6 +66,10 @@ def parse(arguments):
         parser.error("--rounds and --scale must be above 0, --rest not below")
     if options.ablation and (options.under or options.base):
         parser.error("--ablation chooses the allocators and the base itself")
+    if options.memory and (options.ablation or options.base or options.check is not None or options.quick):
+        parser.error("--memory goes with none of --ablation, --base, --check and --quick")
+    if options.owed and (not options.memory or options.scale != 1):
+        parser.error("--owed goes with --memory and --scale 1: with less work nothing is owed")
     if options.csv and len(options.earlier) > 1:
         parser.error("--csv is of one measurement: give one --from")
     options.rung = options.rung.absolute()
@@ -127,19 +136,30 @@ def measure(options, names):
     return kept
 
 
+def measure_memory(options):
+    """Whether --owed was kept."""
+    document = memory.measure(options)
+    [(_, summary)] = show(options, [document])
+    missed = memory_figures.missed(summary)
+    for scenario, name, label, value, owed in missed if options.owed else ():
+        print(f"FAILED: {scenario} under {name}: {label}: {value:.2f}; owed is {owed}")
+    return not (options.owed and missed)
+
+
 def show(options, documents):
-    """Prints the tables and writes the files that were asked for."""
-    shown = [(document, figures.summarise(document)) for document in documents]
+    """Prints the tables and writes the files that were asked for. Pairs of each document and its summary."""
+    shown = [(document, views.of(document).summarise(document)) for document in documents]
     for document, summary in shown:
-        print("\n\n".join(tables.text(table) for table in tables.all_of(document, summary)))
+        print("\n\n".join(tables.text(table) for table in views.of(document).tables(document, summary)))
         if document["skipped"]:
             print("\nleft out:", "; ".join(f"{name}: {why}" for name, why in document["skipped"].items()))
     if options.json and not options.earlier:
         export.write_json(options.json, *shown[0])
     if options.csv:
-        export.write_csv(options.csv, *shown[0])
+        views.of(shown[0][0]).write_csv(options.csv, *shown[0])
     if options.html:
         page.write(options.html, shown)
+    return shown
 
 
 def bench(options):
@@ -148,6 +168,11 @@ def bench(options):
     if options.earlier:
         show(options, [export.read_json(path) for path in options.earlier])
         return 0
+    if options.memory:
+        if options.list:
+            print(memory.listing(options))
+            return 0
+        return 0 if measure_memory(options) else 1
     names = workloads.choose(options.only)
     if options.list:
         return say_what_there_is(options)

@@ -3,8 +3,7 @@
 from html import escape
 from pathlib import Path
 
-from . import plots, tables
-from .ablation import MECHANISMS
+from . import plots, tables, views
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; max-width: 75rem; margin: 2rem auto; padding: 0 1rem; color: #222; background: #fff }
@@ -14,7 +13,6 @@ th, td { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid #eee
 th:first-child, td:first-child, td.text { text-align: left } th { border-bottom: 1px solid #888 } tr.last td { font-weight: 600; border-top: 1px solid #888 }
 svg { max-width: 100%; height: auto } .note { color: #555 }
 """
-TITLES = {"comparison": "Allocators compared", "ablation": "What each mechanism of Rung is worth"}
 
 
 def table_html(table):
@@ -34,10 +32,10 @@ def about(document):
         f"<li><b>{escape(name)}</b> {escape(one['library'] or 'what the program is linked with')} {escape(one.get('RUNG_OPTIONS', ''))}</li>"
         for name, one in document["contenders"].items())
     text = (f"<p>{machine['processors']} processors, {escape(machine['system'])}, {escape(machine['kind'])}. {document['rounds']} rounds, "
-            f"{document['scale']:g} of the work; ratios are medians of the ratios to {escape(document['base'])} within a round; below 1 is better."
-            f"</p><ul>{contenders}</ul>")
-    if document["kind"] == "ablation":
-        text += "<ul>" + "".join(f"<li><b>{escape(name)}</b> ({escape(how)}): {escape(what)}</li>" for name, (what, how) in MECHANISMS.items()) + "</ul>"
+            f"{document['scale']:g} of the work; {escape(views.of(document).note(document))}</p><ul>{contenders}</ul>")
+    described = views.of(document).described
+    if described:
+        text += "<ul>" + "".join(f"<li><b>{escape(name)}</b> ({escape(how)}): {escape(what)}</li>" for name, (what, how) in described.items()) + "</ul>"
     if document["skipped"]:
         text += "<p>Left out: " + "; ".join(f"{escape(name)}: {escape(why)}" for name, why in document["skipped"].items()) + ".</p>"
     return text
@@ -47,8 +45,10 @@ def write(path, documents):
     """`documents`: pairs of what was measured and its summary."""
     parts = []
     for number, (document, summary) in enumerate(documents):
-        parts.append(f"<h2>{TITLES[document['kind']]}</h2>{about(document)}")
-        parts += [f"<h3>{escape(title)}</h3>{picture}" for title, picture in plots.all_of(document, summary, f"p{number}-")]
-        parts += [table_html(table) for table in tables.all_of(document, summary)]
+        view = views.of(document)
+        parts.append(f"<h2>{view.title}</h2>{about(document)}")
+        parts += [f"<h3>{escape(title)}</h3>{picture}"
+                  for title, picture in plots.render(view.pictures(document, summary), document, summary, f"p{number}-")]
+        parts += [table_html(table) for table in view.tables(document, summary)]
     Path(path).write_text('<!doctype html>\n<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
                           f"<title>rung bench</title><style>{STYLE}</style>\n<h1>rung bench</h1>\n" + "\n".join(parts) + "\n</html>\n")

@@ -131,18 +131,23 @@ def scaling(document, summary):
     return figure
 
 
-def all_of(document, summary, prefix):
-    """(heading, svg) of each picture there are figures for."""
+def wanted(document, summary):
+    """(heading, drawing function, further arguments) of each picture there are figures for."""
+    found = []
+    if summary["means"]:
+        found += [("Geometric means", geometric_means, ()), ("Time against memory", time_and_memory, ())]
+    found += [(f"Each workload: {METRICS[metric]}", by_workload, (metric,)) for metric in METRICS
+              if any("ratio" in cells.get(metric, {}) for row in summary["rows"].values() for cells in row.values())]
+    if summary["latency"]:
+        found.append(("Time of a single operation", latency, ()))
+    if summary["scaling"]:
+        found.append(("Throughput by threads", scaling, ()))
+    return found
+
+
+def render(pictures, document, summary, prefix):
+    """(heading, svg) of each of `wanted`."""
     from matplotlib import rc_context
 
-    wanted = []
-    if summary["means"]:
-        wanted += [("Geometric means", geometric_means, ()), ("Time against memory", time_and_memory, ())]
-    wanted += [(f"Each workload: {METRICS[metric]}", by_workload, (metric,)) for metric in METRICS
-               if any("ratio" in cells.get(metric, {}) for row in summary["rows"].values() for cells in row.values())]
-    if summary["latency"]:
-        wanted.append(("Time of a single operation", latency, ()))
-    if summary["scaling"]:
-        wanted.append(("Throughput by threads", scaling, ()))
     with rc_context(STYLE):
-        return [(title, svg(draw(document, summary, *more), f"{prefix}{at}")) for at, (title, draw, more) in enumerate(wanted)]
+        return [(title, svg(draw(document, summary, *more), f"{prefix}{at}")) for at, (title, draw, more) in enumerate(pictures)]
