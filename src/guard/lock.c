@@ -79,22 +79,28 @@ void lock_fork_freeze(struct lock *l, uint64_t deadline_us) {
     if ((word & LOCK_WAITERS) != 0) /* they must not sleep through the fork: they go round */
         os_wake(&l->word, INT32_MAX);
     word |= LOCK_FORK;
+    if ((word & LOCK_HOLDER) == LOCK_NOBODY)
+        return;
     while ((word & LOCK_HOLDER) != 0 && (word & LOCK_HOLDER) != lock_self() &&
            os_clock_us() < deadline_us) {
         /* The holder wakes nobody once FORK is set and WAITERS is not: look again now and then. */
         os_wait(&l->word, word, 50);
+        /* Whoever left before FORK was set may be waking a waiter only now; if it was us, pass it on. */
+        os_wake(&l->word, 1);
         word = atomic_load_explicit(&l->word, memory_order_acquire);
     }
 }
 
 void lock_fork_thaw(struct lock *l) {
-    atomic_fetch_and_explicit(&l->word, ~LOCK_FORK, memory_order_release);
+    uint32_t word = atomic_load_explicit(&l->word, memory_order_relaxed);
+    if ((word & LOCK_HOLDER) != LOCK_NOBODY)
+        atomic_fetch_and_explicit(&l->word, ~LOCK_FORK, memory_order_release);
 }
 
 bool lock_fork_child(struct lock *l) {
     uint32_t holder = atomic_load_explicit(&l->word, memory_order_relaxed) & LOCK_HOLDER;
     if (holder != 0 && holder != lock_self()) {
-        atomic_store_explicit(&l->word, LOCK_FORK | holder, memory_order_relaxed);
+        atomic_store_explicit(&l->word, LOCK_FORK | LOCK_NOBODY, memory_order_relaxed);
         return false;
     }
     atomic_store_explicit(&l->word, holder, memory_order_release);

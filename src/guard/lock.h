@@ -60,6 +60,8 @@ struct lock {
 #define LOCK_WAITERS ((uint32_t)1 << 31)
 #define LOCK_FORK ((uint32_t)1 << 30)
 #define LOCK_HOLDER (LOCK_FORK - 1)
+/* The holder of a lock that stays shut in this process, with FORK for good: no thread's mark is even. */
+#define LOCK_NOBODY ((uint32_t)2)
 
 /* libc's word on whether there is, or has been, a second thread.  Weak: without it every lock is
    taken the atomic way. */
@@ -144,6 +146,8 @@ static inline bool lock_is_mine(const struct lock *l) {
 }
 
 /* ---- for life/fork.c only ---- */
+
+/* All three leave alone a lock that stays shut. */
 
 /* Makes what l guards hold still: sets FORK and waits until nobody is inside, but no longer than
    until `deadline_us` on os_clock_us().  A region that the calling thread itself is in, below a

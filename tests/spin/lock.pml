@@ -25,9 +25,7 @@
 //     orderings.  Between the word and the queue of sleepers the kernel has barriers: a waiter is in the queue before
 //     the word is compared, and a waker's store comes before its look at the queue.  For what the lock guards,
 //     entering is an acquire, leaving a release, and the freezer's looks are acquires.
-//   - The kernel wakes whom it likes among those who wait for the lock, but a freezer only when none of them is left.
-//     They came before FORK was set, the freezer after; Linux wakes threads of equal priority as they came.
-//   - A child that has a lock which stays shut does not fork.
+//   - The kernel wakes whom it likes.
 //
 // What is left out: the spins before a sleep and a weak exchange that fails without cause (both look again, which is
 // the same as having looked later); a process without threads (its stores are plain; what a handler does between
@@ -37,6 +35,7 @@
 // run HANDLER THREADS=2 NOREDUCE
 // fair THREADS=2
 // unreached asleep[1] = 0: a handler's wake-up for its own thread, which is awake
+// unreached napping = 0: a freezer's wake-up for itself
 // mutant WAKES_FIRST (deadlock) THREADS=2: the wake-up comes before the word is stored
 // mutant TAKES_WITHOUT_MARK (deadlock) THREADS=3: who has slept does not keep the mark for others who may sleep
 // mutant KEEPS_THE_WAKE_UP (deadlock) THREADS=3: who is refused after a sleep does not pass the wake-up on
@@ -44,11 +43,14 @@
 // mutant WAITS_FOR_ITSELF (deadlock) HANDLER THREADS=2 NOREDUCE: the holder's handler is not refused
 // mutant LOOKS_THEN_STORES (assertion) THREADS=2: the lock is taken in two steps
 // mutant ENDS_THE_FREEZE (assertion) THREADS=2: a release drops FORK
+// mutant NAPS_THROUGH_A_WAKE_UP (deadlock) THREADS=3: a freezer that is woken instead of a waiter does not pass it on
+// mutant THAWS_WHAT_IS_SHUT (assertion) THREADS=2: a child's fork opens what it must not enter, held by nobody
 // mutant LOOKS_ONCE (cycle) THREADS=2: who waits does not read the word again
 
 #define FORKER (THREADS + 1) /* its mark, and its process; the threads' are 1 to THREADS */
 
 #define HOLDER 7
+#define NOBODY 6
 #define FORK 8
 #define WAITERS 16
 
@@ -100,7 +102,8 @@ inline wake_one() {
 #if THREADS == 3
         :: asleep[3] -> asleep[3] = false
 #endif
-        :: !THREAD_ASLEEP -> napping = false
+        :: napping -> napping = false
+        :: !THREAD_ASLEEP && !napping
         fi
     }
 }
@@ -256,6 +259,9 @@ inline freeze(me, seen) {
     :: OTHERS_INSIDE(me, seen) ->
         sleep(napping, seen);
         napping = false; /* woken, or after a while */
+#ifndef NAPS_THROUGH_A_WAKE_UP
+        wake_one();
+#endif
         seen = word
     od;
     seen = 0
@@ -274,12 +280,19 @@ inline born(me, below, copy) {
         assert(!frozen || inside == 0);
         copy = word & HOLDER;
         if
-        :: copy != 0 && copy != me -> copy = copy | FORK
+        :: copy != 0 && copy != me -> copy = NOBODY | FORK
         :: else
         fi;
         assert(!below || copy == me);
         assert(copy != 0 || inside == 0);                      /* it enters what is whole */
         assert(copy == 0 || copy == me || (copy & FORK) != 0); /* it waits for nobody */
+        if /* nor when it has forked */
+#ifndef THAWS_WHAT_IS_SHUT
+        :: copy == (NOBODY | FORK)
+#endif
+        :: else -> copy = copy & ~FORK
+        fi;
+        assert(copy == 0 || copy == me || (copy & FORK) != 0);
         copy = 0
     }
 }

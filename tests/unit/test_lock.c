@@ -145,6 +145,13 @@ static void test_a_holder_that_stays(void **state) {
     struct lock childs = lock;
     assert_false(lock_fork_child(&childs));
     assert_false(lock_take(&childs));
+    /* It stays so when the child forks, in the child and in its children. */
+    lock_fork_freeze(&childs, os_clock_us() + 1000000);
+    struct lock grandchilds = childs;
+    lock_fork_thaw(&childs);
+    assert_false(lock_take(&childs));
+    assert_false(lock_fork_child(&grandchilds));
+    assert_false(lock_take(&grandchilds));
     atomic_store(&stage, 2);
     lock_fork_freeze(&lock, os_clock_us() + 10000000); /* now it leaves */
     assert_int_equal(atomic_load(&lock.word), LOCK_FORK);
