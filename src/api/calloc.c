@@ -3,6 +3,7 @@
 
 #include "api/ladder.h"
 #include "api/names.h"
+#include "cache/deep.h"
 #include "cache/tcache.h"
 
 /* Clears what may have been written to since the kernel zeroed it. */
@@ -25,9 +26,15 @@ EXPORT void *NAME(calloc)(size_t n, size_t size) {
         errno = ENOMEM;
         return NULL;
     }
+    size_t last = req - 1;
+    if (LIKELY(last < RUN_SMALL_MAX)) {
+        void *mem = deep_pop(self.deep, last / 16);
+        if (LIKELY(mem != NULL))
+            return memset(mem, 0, req);
+    }
     struct tcache *t = self.tcache;
     size_t bin = tcache_bin_of_request(req);
-    if (LIKELY(bin < TCACHE_SMALL_BINS && t->head[bin] != NULL))
+    if (bin < TCACHE_SMALL_BINS && t->head[bin] != NULL)
         return memset(tcache_pop(t, bin), 0, tcache_bin_usable(bin));
     return calloc_slow(req);
 }

@@ -9,16 +9,20 @@
 #include "guard/fatal.h"
 #include "life/start.h"
 #include "report/print.h"
-#include "runs/run.h"
+#include "runs/block.h"
 
 /* 0 for a block that is not in use, as far as that can be seen. */
 EXPORT size_t NAME(malloc_usable_size)(void *mem) {
     if (mem == NULL)
         return 0;
-    if (in_run(mem) && run_object_plausible(mem))
-        return run_object_size(mem);
+    if (in_run_window(mem)) {
+        size_t size = headless_size(mem);
+        if (UNLIKELY(size == 0))
+            die(MSG_USABLE_POINTER, mem, 0);
+        return size;
+    }
     struct chunk *c = chunk_of_mem(mem);
-    if (UNLIKELY(in_run(mem) || !ptr_is_aligned(mem, ALIGNMENT)))
+    if (UNLIKELY(!ptr_is_aligned(mem, ALIGNMENT)))
         die(MSG_USABLE_POINTER, mem, 0);
     if (UNLIKELY(is_mapped(c) ? !mapped_plausible(c) : !arena_may_hold(c)))
         die(MSG_USABLE_POINTER, mem, chunk_head(c));

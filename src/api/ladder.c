@@ -16,6 +16,8 @@
 #include "life/start.h"
 #include "life/thread.h"
 #include "options/options.h"
+#include "reclaim/trim.h"
+#include "runs/block.h"
 #include "runs/run.h"
 
 /* The calling thread becomes known, and gets its cache.  errno survives: this is part of free too. */
@@ -69,15 +71,23 @@ static SLOW void *from_runs_slow(size_t req) {
     unsigned bin = run_bin_of_request(req);
     if (LIKELY(deep_is_live()))
         return deep_take(bin);
-    struct bundle b; /* a thread without a cache */
-    if (!runs_take(bin, 1, &b))
+    void *mem; /* a thread without a cache */
+    if (runs_take(bin, &mem, 1) == 0)
         return NULL;
-    b.head->key = 0;
-    return b.head;
+    ((struct cached *)mem)->key = 0;
+    return mem;
 }
 
-static HOT void *from_runs(size_t req) {
-    return option(OPT_RUNS) != 0 && req <= RUN_MAX ? from_runs_slow(req) : NULL;
+/* Of the windows' whole pages. */
+static SLOW void *from_pages(size_t req, size_t align, bool *zero) {
+    return req <= option(OPT_RUN_BLOCK_MAX) ? block_take(req, align, zero) : NULL;
+}
+
+static HOT void *from_runs(size_t req, bool *zero) {
+    *zero = false;
+    if (option(OPT_RUNS) == 0)
+        return NULL;
+    return req <= RUN_MAX ? from_runs_slow(req) : from_pages(req, ALIGNMENT, zero);
 }
 
 /* Rungs 4 to 6 for a chunk of a linear bin: its siblings go to the cache. */
@@ -93,8 +103,6 @@ static struct chunk *small_chunk(struct order *o) {
 }
 
 static struct chunk *chunk_for(struct order *o) {
-    if (UNLIKELY(deep_is_live()))
-        return from_arenas(o);
     if (LIKELY(o->csz <= TCACHE_SMALL_MAX))
         return small_chunk(o);
     if (UNLIKELY(option(OPT_TCACHE_MAX) > TCACHE_SMALL_MAX)) {
@@ -105,19 +113,25 @@ static struct chunk *chunk_for(struct order *o) {
     return from_arenas(o);
 }
 
+/* There is no memory: what runs hold without need may be in the way.  True if something went. */
+static COLD bool make_room(void) {
+    return option(OPT_RUNS) != 0 && trim_everything(0);
+}
+
 WHOLE void *climb(size_t req, char **zero_from) {
     if (UNLIKELY(req > REQUEST_MAX - HEADER)) {
         errno = ENOMEM;
         return NULL;
     }
     settle_in();
-    void *mem = from_runs(req);
+    bool zero;
+    void *mem = from_runs(req, &zero);
     struct order o = {.csz = chunk_size_of_request(req)};
     if (mem != NULL) {
-        o.zero_from = (char *)mem + block_usable(mem);
+        o.zero_from = zero ? mem : (char *)mem + headless_size(mem);
     } else {
         struct chunk *c = chunk_for(&o);
-        if (UNLIKELY(c == NULL)) {
+        if (UNLIKELY(c == NULL) && (!make_room() || (c = chunk_for(&o)) == NULL)) {
             errno = ENOMEM;
             return NULL;
         }
@@ -131,16 +145,14 @@ WHOLE void *climb(size_t req, char **zero_from) {
     return mem;
 }
 
-/* Objects of a run are as aligned as their size is.  A bin may also hold chunks, which are not. */
+/* Objects of a run are as aligned as their size is, for sizes that are multiples of the alignment; but
+   for little in a large alignment a page costs less. */
 static void *aligned_from_runs(size_t align, size_t req) {
-    if (align > 4096 || req > RUN_MAX)
+    bool zero;
+    if (option(OPT_RUNS) == 0)
         return NULL;
-    void *mem = from_runs(align_up(size_max(req, 1), align));
-    if (mem != NULL && !ptr_is_aligned(mem, align)) {
-        descend(mem);
-        return NULL;
-    }
-    return mem;
+    size_t whole = align_up(size_max(req, 1), align);
+    return whole <= RUN_MAX && align <= os_facts.page ? from_runs_slow(whole) : from_pages(req, align, &zero);
 }
 
 static struct chunk *aligned_from_arenas(size_t align, size_t csz) {
@@ -161,13 +173,13 @@ void *climb_aligned(size_t align, size_t req) {
     }
     settle_in();
     size_t csz = chunk_size_of_request(req);
-    void *mem = deep_is_live() ? NULL : tcache_pop_aligned(self.tcache, csz, align);
+    void *mem = tcache_pop_aligned(self.tcache, csz, align);
     if (mem != NULL)
         return mem;
     mem = aligned_from_runs(align, req);
     if (mem == NULL) {
         struct chunk *c = aligned_from_arenas(align, csz);
-        if (UNLIKELY(c == NULL)) {
+        if (UNLIKELY(c == NULL) && (!make_room() || (c = aligned_from_arenas(align, csz)) == NULL)) {
             errno = ENOMEM;
             return NULL;
         }
@@ -179,7 +191,7 @@ void *climb_aligned(size_t align, size_t req) {
 }
 
 size_t block_usable(const void *mem) {
-    return in_run(mem) ? run_object_size(mem) : usable_of_chunk_size(chunk_size(chunk_of_mem(mem)));
+    return in_run_window(mem) ? headless_size(mem) : usable_of_chunk_size(chunk_size(chunk_of_mem(mem)));
 }
 
 /* ---- down ---- */
@@ -188,32 +200,45 @@ static COLD void clear_for_debugging(void *mem) {
     memset(mem, (int)option(OPT_PERTURB), block_usable(mem));
 }
 
-static SLOW void free_object(void *mem) {
-    struct cached *e = mem;
+/* The object carries the key that a free writes: it is looked for wherever freed objects lie.  Found
+   nowhere, the key came with the user's data, from memory that was never written to since. */
+static COLD void check_object_key(struct cached *e, unsigned bin) {
+    if (deep_holds(self.deep, bin, e) || depot_holds(bin, e) || run_object_is_free(e) ||
+        threads_any_holds(bin, e))
+        die(MSG_FREE_TCACHE_DOUBLE, e, 0);
+    e->key = 0;
+}
+
+static SLOW void free_object(void *mem, unsigned bin) {
     if (UNLIKELY(!run_object_plausible(mem)))
         die(MSG_FREE_POINTER, mem, 0);
-    /* No list is walked to be sure: in this memory the key is written by frees alone, and erased when
-       an object is handed out. */
-    if (UNLIKELY(e->key == cached_key))
-        die(MSG_FREE_TCACHE_DOUBLE, mem, 0);
-    unsigned bin = run_bin_of(mem);
+    if (UNLIKELY(((struct cached *)mem)->key == cached_key))
+        check_object_key(mem, bin);
     if (LIKELY(deep_is_live())) {
         deep_put(bin, mem);
         return;
     }
     if (UNLIKELY(option(OPT_PERTURB) != 0))
         clear_for_debugging(mem);
-    struct bundle one = {0};
-    e->key = cached_key;
-    bundle_push(&one, e);
-    depot_leave(bin, &one);
+    depot_leave(bin, &mem, 1);
+}
+
+static SLOW void free_headless(void *mem) {
+    unsigned bin = run_bin_of(mem);
+    if (LIKELY(bin != SLOT_PAGES))
+        free_object(mem, bin);
+    else if (UNLIKELY(option(OPT_PERTURB) != 0) && block_size(mem) != 0) {
+        clear_for_debugging(mem);
+        (void)block_give(mem);
+    } else if (UNLIKELY(!block_give(mem)))
+        die(headless_is_free(mem) ? MSG_FREE_TCACHE_DOUBLE : MSG_FREE_POINTER, mem, 0);
 }
 
 /* A large chunk goes into the calling thread's cache, if tcache_max says so and there is room. */
 static COLD bool to_large_cache(void *mem, size_t csz) {
     struct tcache *t = self.tcache;
     size_t bin = tcache_bin(csz);
-    if (deep_is_live() || bin >= TCACHE_BINS)
+    if (bin >= TCACHE_BINS)
         return false;
     if (UNLIKELY(((struct cached *)mem)->key == cached_key))
         tcache_check_double_free(t, mem);
@@ -223,11 +248,8 @@ static COLD bool to_large_cache(void *mem, size_t csz) {
     return true;
 }
 
-/* A chunk of a linear bin carries the key.  Proof of a second free in front of runs, where the key is
-   erased whenever an object is handed out; otherwise reason to look. */
+/* A chunk of a linear bin carries the key: reason to look. */
 static COLD void check_key(void *mem) {
-    if (deep_is_live())
-        die(MSG_FREE_TCACHE_DOUBLE, mem, chunk_head(chunk_of_mem(mem)));
     tcache_check_double_free(self.tcache, mem);
     OWN(free)(mem); /* by chance; the key is gone now */
 }
@@ -257,8 +279,8 @@ WHOLE void descend(void *mem) {
     if (UNLIKELY(tcache_is_inactive(self.tcache))) {
         settle_in_slow(); /* and now the hot path may do */
         OWN(free)(mem);
-    } else if (in_run(mem)) {
-        free_object(mem);
+    } else if (in_run_window(mem)) {
+        free_headless(mem);
     } else {
         free_chunk(mem);
     }

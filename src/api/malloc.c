@@ -1,16 +1,18 @@
 /* malloc and free: the hot path.  A hit in the thread's cache is all there is to these functions; the
-   rest is behind one call each.  tests/golden/hot_path.txt holds their instruction counts. */
+   rest is behind one call each.  A thread has one of two caches: before runs (cache/deep.h), or before
+   arenas (cache/tcache.h); in the other nothing is found and nothing has room.  tests/golden/hot_path.txt holds their instruction counts. */
 #include "api/ladder.h"
 #include "api/names.h"
+#include "cache/deep.h"
 #include "cache/tcache.h"
-#include "runs/run.h"
 
 static SLOW void *malloc_slow(size_t req) {
     char *zero_from;
     return climb(req, &zero_from);
 }
 
-EXPORT void *NAME(malloc)(size_t req) {
+/* Of a thread whose cache lies before arenas. */
+static SLOW void *malloc_chunk(size_t req) {
     struct tcache *t = self.tcache;
     size_t bin = tcache_bin_of_request(req);
     if (LIKELY(bin < TCACHE_SMALL_BINS && t->head[bin] != NULL))
@@ -18,24 +20,36 @@ EXPORT void *NAME(malloc)(size_t req) {
     return malloc_slow(req);
 }
 
+EXPORT void *NAME(malloc)(size_t req) {
+    size_t last = req - 1; /* the number of the last byte; nothing is asked for off the hot path */
+    if (LIKELY(last < RUN_SMALL_MAX)) {
+        void *mem = deep_pop(self.deep, last / 16);
+        if (LIKELY(mem != NULL))
+            return mem;
+    }
+    return malloc_chunk(req);
+}
+
 static SLOW void free_slow(void *mem) {
     descend(mem);
 }
 
 EXPORT void NAME(free)(void *mem) {
-    struct tcache *t = self.tcache;
-    size_t bin;
-    if (in_run(mem))
-        bin = run_bin_of(mem);
-    else if (UNLIKELY(mem == NULL))
+    if (LIKELY(in_run_window(mem))) {
+        if (LIKELY(ptr_is_aligned(mem, ALIGNMENT) && deep_push(self.deep, run_bin_of(mem), mem)))
+            return;
+    } else if (mem == NULL) {
         return;
-    else
-        bin = tcache_bin_of_head(chunk_head(chunk_of_mem(mem)));
-    if (LIKELY(bin < TCACHE_SMALL_BINS && ptr_is_aligned(mem, ALIGNMENT) &&
-               ((struct cached *)mem)->key != cached_key && t->room[bin] != 0))
-        tcache_push(t, bin, mem);
-    else
-        free_slow(mem);
+    } else {
+        struct tcache *t = self.tcache;
+        size_t bin = tcache_bin_of_head(chunk_head(chunk_of_mem(mem)));
+        if (LIKELY(bin < TCACHE_SMALL_BINS && ptr_is_aligned(mem, ALIGNMENT) &&
+                   ((struct cached *)mem)->key != cached_key && t->room[bin] != 0)) {
+            tcache_push(t, bin, mem);
+            return;
+        }
+    }
+    free_slow(mem);
 }
 
 /* C23.  The size is not checked: programs that lie about it work with other allocators. */

@@ -8,7 +8,8 @@
 #include "arena/resize.h"
 #include "guard/fatal.h"
 #include "life/start.h"
-#include "runs/run.h"
+#include "runs/block.h"
+#include "runs/size_class.h"
 
 /* Another block, the contents carried along; the old one is freed unless there is no other. */
 static void *move(void *mem, size_t req) {
@@ -43,12 +44,20 @@ static void *resize(struct chunk *c, size_t req, size_t csz) {
     return fits ? mem_of_chunk(c) : move(mem_of_chunk(c), req);
 }
 
-static void *resize_object(void *mem, size_t req) {
-    if (UNLIKELY(!run_object_plausible(mem)))
+/* A smaller object is worth a copy when it saves half, and there is one. */
+static bool stays(void *mem, size_t usable, size_t req) {
+    if (req <= usable && req > usable / 2)
+        return true;
+    if (run_bin_of(mem) == SLOT_PAGES) /* in whole pages, of which the last ones may go or more come */
+            return req > RUN_MAX && block_resize(mem, req);
+    return req <= usable && run_bin_of_request(req) == run_bin_of(mem);
+}
+
+static void *resize_headless(void *mem, size_t req) {
+    size_t usable = headless_size(mem);
+    if (UNLIKELY(usable == 0))
         die(MSG_REALLOC_POINTER, mem, 0);
-    size_t usable = run_object_size(mem);
-    /* A smaller object is worth a copy when it saves half, and there is one. */
-    if (req <= usable && (req > usable / 2 || run_bin_of_request(req) == run_bin_of(mem)))
+    if (stays(mem, usable, req))
         return mem;
     void *moved = move(mem, req);
     return moved == NULL && req <= usable ? mem : moved;
@@ -61,8 +70,8 @@ EXPORT void *NAME(realloc)(void *mem, size_t req) {
         OWN(free)(mem);
         return NULL;
     }
-    if (in_run(mem))
-        return resize_object(mem, req);
+    if (in_run_window(mem))
+        return resize_headless(mem, req);
     struct chunk *c = chunk_of_mem(mem);
     size_t have = chunk_size(c);
     /* Nothing would change: the same chunk size, or a remainder that could be no chunk. */

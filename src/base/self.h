@@ -7,6 +7,7 @@
 
 #include "base/compiler.h"
 
+struct deep;
 struct tcache;
 struct arena;
 
@@ -17,20 +18,18 @@ enum thread_stage {
     THREAD_GONE,       /* torn down; later calls are served without a cache and without binding */
 };
 
-enum { BIAS_HEADERS = 9, BIAS_RUNS = 1 };
-
 /* What must not be lost with a thread that ends without our noticing (life/thread.c). */
 struct thread_record {
     struct self *owner; /* an address; the storage behind it is gone when the thread is */
     struct thread_record *next;
     struct arena *arena;
     struct tcache *tcache;
-    size_t bias;
+    struct deep *deep;
 };
 
 struct self {
-    struct tcache *tcache; /* never NULL: a live cache, or one of the two empty ones */
-    size_t bias;           /* of the request in the cache's bin numbers (cache/tcache.h) */
+    struct deep *deep;     /* never NULL: the cache in front of runs, or deep_none */
+    struct tcache *tcache; /* never NULL: the cache in front of arenas, or one of the two empty ones */
     struct arena *arena;   /* the arena it is bound to; NULL before the first slow malloc */
     struct thread_record *record; /* NULL: the thread is not known, or there was no memory for one */
     uint32_t held;         /* debug: bit r is set while a lock of rank r is held */

@@ -1,116 +1,193 @@
 #include "cache/deep.h"
 
+#include <string.h>
+
 #include "base/counter.h"
 #include "cache/depot.h"
 #include "chunk/meta.h"
 #include "guard/assert.h"
 #include "options/options.h"
+#include "runs/run.h"
 
-/* Where a bin's room and list are. */
-struct bin_place {
-    uint16_t *room;
-    struct cached **head;
+/* Never written to, but not const: a write would be a bug that a fault should show. */
+static void *no_object = NULL;
+struct deep deep_none = {
+    .top = {[0 ... RUN_BINS] = &no_object},
+    .full = {[0 ... RUN_BINS] = &no_object},
 };
 
-static HOT struct bin_place place_of(struct deep_cache *d, unsigned bin) {
-    if (bin < RUN_SMALL_BINS)
-        return (struct bin_place){&d->front.room[bin], &d->front.head[bin]};
-    return (struct bin_place){&d->medium_room[bin - RUN_SMALL_BINS],
-                              &d->medium_head[bin - RUN_SMALL_BINS]};
-}
+/* How many calls off the hot path lie between two looks at a bin that may be idle. */
+enum { LOOK_EVERY = 32 };
 
 /* ---- how deep ---- */
 
-/* A bundle is at most 256 objects and at most 64 KiB. */
-static unsigned cap_max(unsigned bin) {
-    size_t n = size_min(size_min(64 * KIB / run_bin_size(bin), 256), option(OPT_TCACHE_DEPTH_MAX));
-    return (unsigned)size_max(n, 1);
+/* At most 255 objects, so that with the NULL below them they are a round number, and 64 KiB. */
+static size_t cap_max(unsigned bin) {
+    size_t n = size_min(size_min(64 * KIB / run_bin_size(bin), 255), option(OPT_TCACHE_DEPTH_MAX));
+    return size_max(n, 1);
 }
 
-static unsigned cap_start(unsigned bin) {
-    return (unsigned)size_min(cap_max(bin), size_max(option(OPT_TCACHE_COUNT), 1));
+static size_t count_of(const struct deep *d, unsigned bin) {
+    const struct deep_depth *p = &d->depth[bin];
+    return p->slots != NULL ? (size_t)(d->top[bin] - p->slots) : 0;
 }
 
-static void deepen(struct deep_cache *d, unsigned bin, struct bin_place p) {
-    unsigned cap = d->cap[bin];
-    unsigned deeper = (unsigned)size_min(cap * 2, cap_max(bin));
-    size_t cost = 2 * (deeper - cap) * run_bin_size(bin); /* the spare deepens too */
-    if (deeper == cap || cost > d->budget)
+/* Whole cache lines, the NULL in front included. */
+static size_t length_for(size_t cap) {
+    return align_up(cap + 1, 8);
+}
+
+static void set_cap(struct deep *d, unsigned bin, size_t cap) {
+    struct deep_depth *p = &d->depth[bin];
+    d->budget += p->cap * run_bin_size(bin);
+    d->budget -= size_min(cap * run_bin_size(bin), d->budget);
+    p->cap = (uint16_t)cap;
+    d->full[bin] = p->slots + cap;
+}
+
+/* Memory for `cap` objects; the ones that are there move along.  False: there is none. */
+static bool lengthen(struct deep *d, unsigned bin, size_t cap) {
+    struct deep_depth *p = &d->depth[bin];
+    if (p->slots != NULL && cap < p->length)
+        return true;
+    size_t length = length_for(cap);
+    void **slots = meta_alloc(length * sizeof *slots);
+    if (slots == NULL)
+        return false;
+    size_t count = count_of(d, bin);
+    if (count > 0)
+        memcpy(slots + 1, p->slots + 1, count * sizeof *slots);
+    if (p->slots != NULL)
+        meta_free(p->slots, p->length * sizeof *slots);
+    p->slots = slots;
+    p->length = (uint16_t)length;
+    d->top[bin] = slots + count;
+    return true;
+}
+
+static void deepen(struct deep *d, unsigned bin) {
+    struct deep_depth *p = &d->depth[bin];
+    size_t size = run_bin_size(bin);
+    p->missed = true;
+    size_t first = size_min(size_max(option(OPT_TCACHE_COUNT), 2) - 1, cap_max(bin));
+    size_t deeper = p->cap == 0 ? first : size_min(p->cap * 2 + (size_t)1, cap_max(bin));
+    if (p->cap != 0 && (deeper == p->cap || (deeper - p->cap) * size > d->budget))
         return;
-    d->budget -= cost;
-    d->cap[bin] = (uint16_t)deeper;
-    *p.room = (uint16_t)(*p.room + (deeper - cap));
+    if (lengthen(d, bin, deeper))
+        set_cap(d, bin, deeper);
+}
+
+/* ---- leaving ---- */
+
+/* The n objects that have lain longest. */
+static void leave_oldest(struct deep *d, unsigned bin, size_t n) {
+    struct deep_depth *p = &d->depth[bin];
+    size_t count = count_of(d, bin);
+    depot_leave(bin, p->slots + 1, n);
+    memmove(p->slots + 1, p->slots + 1 + n, (count - n) * sizeof *p->slots);
+    d->top[bin] -= n;
+}
+
+/* A bin that was neither empty nor full for a whole round of the hand holds more than is needed. */
+static void look_around(struct deep *d) {
+    if (++d->visits % LOOK_EVERY != 0)
+        return;
+    unsigned bin = d->hand;
+    d->hand = (bin + 1) % RUN_BINS;
+    struct deep_depth *p = &d->depth[bin];
+    if (p->cap == 0)
+        return;
+    if (!p->missed) {
+        size_t half = (count_of(d, bin) + 1) / 2;
+        if (half > 0)
+            leave_oldest(d, bin, half);
+        size_t cap = size_max(p->cap / 2, size_min(option(OPT_TCACHE_COUNT), cap_max(bin)));
+        if (cap >= count_of(d, bin) && cap > 0 && cap < p->cap)
+            set_cap(d, bin, cap);
+    }
+    p->missed = false;
+}
+
+/* ---- taking and putting ---- */
+
+void *deep_take(unsigned bin) {
+    struct deep *d = self.deep;
+    void *mem = deep_pop(d, bin);
+    if (mem != NULL)
+        return mem;
+    deepen(d, bin);
+    struct deep_depth *p = &d->depth[bin];
+    if (UNLIKELY(p->slots == NULL))
+        return runs_take(bin, &mem, 1) == 1 ? mem : NULL;
+    size_t want = (p->cap + (size_t)1) / 2;
+    size_t n = depot_take(bin, p->slots + 1, want);
+    if (n == 0)
+        n = runs_take(bin, p->slots + 1, want);
+    d->top[bin] = p->slots + n;
+    mem = deep_pop(d, bin);
+    look_around(d);
+    return mem;
+}
+
+void deep_put(unsigned bin, void *mem) {
+    struct deep *d = self.deep;
+    if (deep_push(d, bin, mem))
+        return;
+    struct deep_depth *p = &d->depth[bin];
+    size_t before = p->cap;
+    deepen(d, bin);
+    if (UNLIKELY(p->slots == NULL)) {
+        depot_leave(bin, &mem, 1);
+        return;
+    }
+    if (p->cap == before)
+        leave_oldest(d, bin, (count_of(d, bin) + 1) / 2);
+    (void)deep_push(d, bin, mem);
+    look_around(d);
 }
 
 /* ---- start and end ---- */
 
 bool deep_start(void) {
-    struct deep_cache *d = meta_alloc(sizeof *d);
+    struct deep *d = meta_alloc(sizeof *d);
     if (d == NULL)
         return false;
+    memcpy(d->top, deep_none.top, sizeof d->top);
+    memcpy(d->full, deep_none.full, sizeof d->full);
     d->budget = option(OPT_TCACHE_BUDGET);
-    for (unsigned bin = 0; bin < RUN_BINS; bin++) {
-        d->cap[bin] = (uint16_t)cap_start(bin);
-        *place_of(d, bin).room = d->cap[bin];
-    }
-    self.tcache = &d->front;
-    self.bias = BIAS_RUNS;
+    self.deep = d;
     return true;
 }
 
+void deep_empty(void) {
+    struct deep *d = self.deep;
+    for (unsigned bin = 0; bin < RUN_BINS; bin++)
+        if (count_of(d, bin) > 0)
+            leave_oldest(d, bin, count_of(d, bin));
+}
+
 void deep_stop(void) {
-    struct deep_cache *d = deep_cache();
-    self.tcache = &tcache_disabled;
-    self.bias = BIAS_HEADERS;
-    for (unsigned bin = 0; bin < RUN_BINS; bin++) {
-        struct bin_place p = place_of(d, bin);
-        struct bundle own = {*p.head, (size_t)(d->cap[bin] - *p.room)};
-        depot_leave(bin, &own);
-        depot_leave(bin, &d->spare[bin]);
-    }
+    struct deep *d = self.deep;
+    deep_empty();
+    self.deep = &deep_none;
+    for (unsigned bin = 0; bin < RUN_BINS; bin++)
+        if (d->depth[bin].slots != NULL)
+            meta_free(d->depth[bin].slots, d->depth[bin].length * sizeof(void *));
     meta_free(d, sizeof *d);
 }
 
-/* ---- taking ---- */
+/* ---- looking ---- */
 
-void *deep_take(unsigned bin) {
-    struct deep_cache *d = deep_cache();
-    struct bin_place p = place_of(d, bin);
-    if (*p.head != NULL)
-        return bin_pop(p.room, p.head);
-    struct bundle *spare = &d->spare[bin];
-    struct bundle b = *spare;
-    if (b.count > 0) {
-        *spare = (struct bundle){0};
-    } else {
-        deepen(d, bin, p);
-        if (!depot_take(bin, &b) && !runs_take(bin, d->cap[bin], &b))
-            return NULL;
-    }
-    /* Another thread's bundle may be deeper than our bin: then the bin is. */
-    if (b.count > d->cap[bin])
-        d->cap[bin] = (uint16_t)b.count;
-    *p.head = b.head;
-    *p.room = (uint16_t)(d->cap[bin] - b.count);
-    return bin_pop(p.room, p.head);
+bool deep_holds(const struct deep *d, unsigned bin, const void *mem) {
+    for (size_t i = 1, n = count_of(d, bin); i <= n; i++)
+        if (d->depth[bin].slots[i] == mem)
+            return true;
+    return false;
 }
 
-/* ---- putting ---- */
-
-void deep_put(unsigned bin, void *mem) {
-    struct deep_cache *d = deep_cache();
-    struct bin_place p = place_of(d, bin);
-    if (*p.room == 0) {
-        struct bundle *spare = &d->spare[bin];
-        if (spare->count > 0) {
-            depot_leave(bin, spare);
-            deepen(d, bin, p);
-        }
-    }
-    if (*p.room == 0) {
-        d->spare[bin] = (struct bundle){*p.head, d->cap[bin]};
-        *p.head = NULL;
-        *p.room = d->cap[bin];
-    }
-    bin_push(p.room, p.head, mem);
+size_t deep_bytes(const struct deep *d) {
+    size_t bytes = 0;
+    for (unsigned bin = 0; bin < RUN_BINS; bin++)
+        bytes += count_of(d, bin) * run_bin_size(bin);
+    return bytes;
 }

@@ -1,43 +1,81 @@
-/* The cache in front of runs (rungs 1 to 3).
+/* The cache in front of runs (rungs 1 to 3): a stack of pointers a size.
  *
- * It begins with the very structure of cache/tcache.h, so that the hot path is the same, and adds what
- * that one cannot do:
+ *                         slots
+ *                         +------+----------+----------+- - -+- - - - -+
+ *                         | NULL | object 1 | object 2 |     | cap     |
+ *                         +------+----------+----------+- - -+- - - - -+
+ *   top[bin]  ------------------------------^                ^   the object that is handed out next;
+ *                                                            |   at NULL the bin is empty
+ *   full[bin] -----------------------------------------------+   where top may not go beyond
  *
- *   front       the linear bins, 16 to 1024 bytes
- *   medium      the bins above, to 32 KiB, reached off the hot path
- *   spare       a full bundle a bin: a program that swings by one object around empty or full
- *               exchanges two bundles with itself, not with others
- *   cap         how many objects a bin holds; it deepens when the spare did not help, within a
- *               budget of bytes for the thread
+ * Before a bin's first use both lead to a NULL that all share: it is empty, and full.  So is, for ever,
+ * the bin behind the last, which stands for what lies in no run (SLOT_PAGES): the hot path of free
+ * need not ask whether the pointer is an object's.
  *
- * What goes beyond the spare goes to the depot (cache/depot.h) whole, and to the runs when the depot
- * is full.  No list is ever walked here. */
+ * The objects themselves are not linked, so neither putting away, taking out, nor passing on reads
+ * one: what went cold stays untouched.  Written is the key (chunk/cached.h), which tells of a
+ * second free.
+ *
+ * A bin that is empty or full takes or leaves half of what it holds at the depot (cache/depot.h),
+ * or at the runs.  It deepens each time it had to, within a budget of bytes for the thread; bins
+ * that had no need to for a while become shallow again. */
 #ifndef RUNG_CACHE_DEEP_H
 #define RUNG_CACHE_DEEP_H
 
-#include "cache/tcache.h"
-#include "runs/run.h"
+#include "base/self.h"
+#include "chunk/cached.h"
+#include "runs/size_class.h"
+#include "runs/window.h"
 
-enum { MEDIUM_BINS = RUN_BINS - RUN_SMALL_BINS };
-
-struct deep_cache {
-    struct tcache front;
-    uint16_t medium_room[MEDIUM_BINS];
-    struct cached *medium_head[MEDIUM_BINS];
-    uint16_t cap[RUN_BINS];
-    struct bundle spare[RUN_BINS];
-    size_t budget; /* bytes that caps may still be raised by */
+/* What the hot path does not need. */
+struct deep_depth {
+    void **slots;   /* NULL: the bin was never used */
+    uint16_t cap;   /* objects */
+    uint16_t length; /* slots there is memory for, the first included */
+    bool missed;    /* it was empty or full since it was last looked at */
 };
 
-_Static_assert((int)RUN_SMALL_BINS == (int)TCACHE_SMALL_BINS, "front's linear bins are the small runs'");
+struct deep {
+    void **top[RUN_BINS + 1];
+    void **full[RUN_BINS + 1];
+    struct deep_depth depth[RUN_BINS];
+    size_t budget; /* bytes of objects that bins may still deepen by */
+    unsigned hand; /* the bin that is looked at next */
+    unsigned visits;
+};
 
-/* Whether the calling thread's cache is one of these. */
-static HOT bool deep_is_live(void) {
-    return self.bias == BIAS_RUNS;
+/* ---- the hot path ---- */
+
+/* NULL: the bin is empty. */
+static HOT void *deep_pop(struct deep *d, size_t bin) {
+    void **top = d->top[bin];
+    struct cached *e = *top;
+    if (LIKELY(e != NULL)) {
+        d->top[bin] = top - 1;
+        e->key = 0;
+    }
+    return e;
 }
 
-static HOT struct deep_cache *deep_cache(void) {
-    return (struct deep_cache *)self.tcache;
+/* Of an object that does not carry the key.  False: it does, or the bin is full. */
+static HOT bool deep_push(struct deep *d, size_t bin, void *mem) {
+    void **top = d->top[bin];
+    struct cached *e = mem;
+    if (UNLIKELY(top == d->full[bin]) || UNLIKELY(e->key == cached_key))
+        return false;
+    top[1] = mem;
+    d->top[bin] = top + 1;
+    e->key = cached_key;
+    return true;
+}
+
+/* ---- off the hot path ---- */
+
+/* What threads without such a cache have: all bins empty and full. */
+extern struct deep deep_none HIDDEN;
+
+static HOT bool deep_is_live(void) {
+    return self.deep != &deep_none;
 }
 
 /* Gives the calling thread such a cache; false: no memory for it. */
@@ -51,5 +89,14 @@ void *deep_take(unsigned bin);
 
 /* Puts an object into the bin, whatever its room. */
 void deep_put(unsigned bin, void *mem);
+
+/* Whether the object lies in d. */
+bool deep_holds(const struct deep *d, unsigned bin, const void *mem);
+
+/* Everything the calling thread's cache holds goes home. */
+void deep_empty(void);
+
+/* The bytes of the objects in d. */
+size_t deep_bytes(const struct deep *d);
 
 #endif

@@ -1,23 +1,24 @@
 #include "cache/depot.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
-#include "cache/hand_back.h"
+#include "chunk/cached.h"
 #include "options/options.h"
+#include "runs/run.h"
 
-enum { SHELF_BUNDLES = 16 };
+enum { SHELF_OBJECTS = 1024 };
 
-/* A shelf's bundles, last in first out: what came last is warm.
+/* A size's objects, last in first out: what came last is warm.
  *
- * An object on a shelf keeps its run from becoming free, so no more lies there than somebody wants:
- * each time a thread comes for a bundle and the shelf is empty, one more may lie there; each time one
- * is left and there is no place for it, one less, and the surplus goes home too. */
+ * An object on a shelf keeps its page from becoming idle, so no more lies there than somebody wants:
+ * each time a thread comes for objects and the shelf is empty, so many more may lie there; each time
+ * some are left and there is no place for them, so many fewer, and they go home. */
 struct shelf {
     struct lock lock;
-    _Atomic unsigned count;  /* written under the lock; read without, to see that there is nothing */
-    _Atomic unsigned wanted; /* a guess: written without the lock */
-    size_t bytes;
-    struct bundle bundle[SHELF_BUNDLES];
+    _Atomic size_t count;  /* written under the lock; read without, to see that there is nothing */
+    _Atomic size_t wanted; /* a guess: written without the lock */
+    void *object[SHELF_OBJECTS];
 };
 
 static struct shelf shelves[RUN_BINS] = {
@@ -28,34 +29,18 @@ static struct shelf shelves[RUN_BINS] = {
 
 static _Atomic(struct cached *) strays;
 
-static void add_strays(struct bundle *b) {
-    for (struct cached *e = b->head; e != NULL;) {
-        struct cached *next = unmask_next(e);
-        struct cached *first = atomic_load_explicit(&strays, memory_order_relaxed);
-        do {
-            mask_next(e, first);
-        } while (!atomic_compare_exchange_weak_explicit(&strays, &first, e, memory_order_release,
-                                                        memory_order_relaxed));
-        e = next;
-    }
-    *b = (struct bundle){0};
+static void add_stray(struct cached *e) {
+    struct cached *first = atomic_load_explicit(&strays, memory_order_relaxed);
+    do {
+        mask_next(e, first);
+    } while (!atomic_compare_exchange_weak_explicit(&strays, &first, e, memory_order_release,
+                                                    memory_order_relaxed));
 }
 
-/* To where they came from.  `b` is emptied; what could not go is a stray. */
-static void send_home(unsigned bin, struct bundle *b) {
-    if (b->count == 0)
-        return;
-    if (!runs_give(bin, b)) {
-        add_strays(b);
-        return;
-    }
-    for (struct cached *e = b->head; e != NULL;) { /* chunks of arenas that shared the bin */
-        struct cached *next = unmask_next(e);
-        e->key = 0;
-        hand_back(chunk_of_mem(e));
-        e = next;
-    }
-    *b = (struct bundle){0};
+static void send_home(unsigned bin, void *const *objects, size_t n) {
+    if (n > 0 && !runs_give(bin, objects, n))
+        for (size_t i = 0; i < n; i++)
+            add_stray(objects[i]);
 }
 
 static void gather_strays(void) {
@@ -64,91 +49,113 @@ static void gather_strays(void) {
     struct cached *e = atomic_exchange_explicit(&strays, NULL, memory_order_acquire);
     while (e != NULL) {
         struct cached *next = unmask_next(e);
-        struct bundle one = {0};
-        bundle_push(&one, e);
-        send_home(in_run(e) ? run_bin_of(e) : 0, &one);
+        void *object = e;
+        send_home(run_bin_of(e), &object, 1);
         e = next;
     }
 }
 
 /* ---- the shelves ---- */
 
-static struct bundle unshelve(struct shelf *s, unsigned bin) {
-    unsigned n = atomic_load_explicit(&s->count, memory_order_relaxed) - 1;
-    struct bundle b = s->bundle[n];
-    s->bytes -= b.count * run_bin_size(bin);
-    atomic_store_explicit(&s->count, n, memory_order_relaxed);
-    return b;
+static size_t shelf_limit(const struct shelf *s, unsigned bin) {
+    size_t by_bytes = option(OPT_DEPOT_BYTES) / run_bin_size(bin);
+    size_t wanted = atomic_load_explicit(&s->wanted, memory_order_relaxed);
+    return size_min(size_min(by_bytes, SHELF_OBJECTS), wanted);
 }
 
-bool depot_take(unsigned bin, struct bundle *b) {
+size_t depot_take(unsigned bin, void **out, size_t want) {
     struct shelf *s = &shelves[bin];
     if (atomic_load_explicit(&s->count, memory_order_relaxed) == 0) {
-        unsigned wanted = atomic_load_explicit(&s->wanted, memory_order_relaxed);
-        if (wanted < SHELF_BUNDLES)
-            atomic_store_explicit(&s->wanted, wanted + 1, memory_order_relaxed);
-        return false;
+        size_t wanted = atomic_load_explicit(&s->wanted, memory_order_relaxed);
+        if (wanted < SHELF_OBJECTS)
+            atomic_store_explicit(&s->wanted, wanted + want, memory_order_relaxed);
+        return 0;
     }
     if (!lock_take(&s->lock))
-        return false;
-    bool found = atomic_load_explicit(&s->count, memory_order_relaxed) > 0;
-    if (found)
-        *b = unshelve(s, bin);
+        return 0;
+    size_t have = atomic_load_explicit(&s->count, memory_order_relaxed);
+    size_t took = size_min(have, want);
+    memcpy(out, s->object + (have - took), took * sizeof *out);
+    atomic_store_explicit(&s->count, have - took, memory_order_relaxed);
     lock_release(&s->lock);
-    return found;
+    return took;
 }
 
-/* Puts b on the shelf, or leaves it and takes the surplus off.  Lock held. */
-static void shelve_held(struct shelf *s, unsigned bin, struct bundle *b, struct bundle *surplus) {
-    unsigned n = atomic_load_explicit(&s->count, memory_order_relaxed);
-    unsigned wanted = atomic_load_explicit(&s->wanted, memory_order_relaxed);
-    size_t bytes = b->count * run_bin_size(bin);
-    if (n < wanted && n < SHELF_BUNDLES && s->bytes + bytes <= option(OPT_DEPOT_BYTES)) {
-        s->bundle[n] = *b;
-        s->bytes += bytes;
-        atomic_store_explicit(&s->count, n + 1, memory_order_relaxed);
-        *b = (struct bundle){0};
-        return;
-    }
-    if (wanted > 0)
-        atomic_store_explicit(&s->wanted, --wanted, memory_order_relaxed);
-    if (n > wanted)
-        *surplus = unshelve(s, bin);
+/* Returns how many found a place.  Lock held. */
+static size_t shelve(struct shelf *s, unsigned bin, void *const *objects, size_t n) {
+    size_t have = atomic_load_explicit(&s->count, memory_order_relaxed);
+    size_t limit = shelf_limit(s, bin);
+    size_t placed = have < limit ? size_min(n, limit - have) : 0;
+    memcpy(s->object + have, objects, placed * sizeof *objects);
+    atomic_store_explicit(&s->count, have + placed, memory_order_relaxed);
+    return placed;
 }
 
-void depot_leave(unsigned bin, struct bundle *b) {
+/* The oldest go home as well when fewer are wanted than lie there.  Lock held; returns how many were
+   moved to `surplus`. */
+static size_t thin_out(struct shelf *s, unsigned bin, void **surplus, size_t most) {
+    size_t have = atomic_load_explicit(&s->count, memory_order_relaxed);
+    size_t limit = shelf_limit(s, bin);
+    size_t n = have > limit ? size_min(have - limit, most) : 0;
+    memcpy(surplus, s->object, n * sizeof *surplus);
+    memmove(s->object, s->object + n, (have - n) * sizeof *surplus);
+    atomic_store_explicit(&s->count, have - n, memory_order_relaxed);
+    return n;
+}
+
+void depot_leave(unsigned bin, void *const *objects, size_t n) {
+    enum { SURPLUS = 64 };
     struct shelf *s = &shelves[bin];
-    struct bundle surplus = {0};
-    if (b->count == 0)
-        return;
+    void *surplus[SURPLUS];
+    size_t placed = 0;
+    size_t thinned = 0;
     gather_strays();
-    if (option(OPT_DEPOT_BYTES) != 0 && lock_take(&s->lock)) {
-        shelve_held(s, bin, b, &surplus);
+    bool open = atomic_load_explicit(&s->count, memory_order_relaxed) > 0 || shelf_limit(s, bin) > 0;
+    if (open && lock_take(&s->lock)) {
+        placed = shelve(s, bin, objects, n);
+        if (placed < n) {
+            size_t wanted = atomic_load_explicit(&s->wanted, memory_order_relaxed);
+            atomic_store_explicit(&s->wanted, wanted - size_min(wanted, n - placed),
+                                  memory_order_relaxed);
+            thinned = thin_out(s, bin, surplus, SURPLUS);
+        }
         lock_release(&s->lock);
     }
-    send_home(bin, b);
-    send_home(bin, &surplus);
+    send_home(bin, objects + placed, n - placed);
+    send_home(bin, surplus, thinned);
 }
 
 void depot_empty(void) {
+    enum { STEP = 64 };
+    void *some[STEP];
     gather_strays();
     for (unsigned bin = 0; bin < RUN_BINS; bin++) {
-        struct bundle b = {0};
-        while (depot_take(bin, &b))
-            send_home(bin, &b);
+        if (atomic_load_explicit(&shelves[bin].count, memory_order_relaxed) == 0)
+            continue; /* depot_take() would count it as a wish */
+        for (size_t n; (n = depot_take(bin, some, STEP)) > 0;) {
+            send_home(bin, some, n);
+            if (atomic_load_explicit(&shelves[bin].count, memory_order_relaxed) == 0)
+                break;
+        }
     }
 }
 
 size_t depot_bytes(void) {
     size_t bytes = 0;
-    for (unsigned bin = 0; bin < RUN_BINS; bin++) {
-        struct shelf *s = &shelves[bin];
-        if (atomic_load_explicit(&s->count, memory_order_relaxed) > 0 && lock_take(&s->lock)) {
-            bytes += s->bytes;
-            lock_release(&s->lock);
-        }
-    }
+    for (unsigned bin = 0; bin < RUN_BINS; bin++)
+        bytes += atomic_load_explicit(&shelves[bin].count, memory_order_relaxed) * run_bin_size(bin);
     return bytes;
+}
+
+bool depot_holds(unsigned bin, const void *mem) {
+    struct shelf *s = &shelves[bin];
+    bool found = false;
+    if (atomic_load_explicit(&s->count, memory_order_relaxed) == 0 || !lock_take(&s->lock))
+        return false;
+    for (size_t i = 0; i < atomic_load_explicit(&s->count, memory_order_relaxed); i++)
+        found |= s->object[i] == mem;
+    lock_release(&s->lock);
+    return found;
 }
 
 void depot_each_lock(void (*f)(struct lock *, void *), void *arg) {

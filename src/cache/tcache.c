@@ -13,7 +13,7 @@
 struct tcache tcache_inactive;
 struct tcache tcache_disabled;
 
-__thread struct self self TLS_INITIAL_EXEC = {.tcache = &tcache_inactive, .bias = BIAS_HEADERS};
+__thread struct self self TLS_INITIAL_EXEC = {.deep = &deep_none, .tcache = &tcache_inactive};
 
 /* ---- start and end ---- */
 
@@ -38,7 +38,7 @@ void tcache_start(void) {
         counter_add(COUNT_TCACHES, 1);
         if (self.record != NULL) {
             self.record->tcache = self.tcache;
-            self.record->bias = self.bias;
+            self.record->deep = self.deep;
         }
     }
 }
@@ -58,18 +58,17 @@ static void drain(struct tcache *t, size_t bin) {
 
 void tcache_stop(void) {
     struct tcache *t = self.tcache;
-    if (t == &tcache_inactive || t == &tcache_disabled) {
-        self.tcache = &tcache_disabled;
-        return;
-    }
-    counter_sub(COUNT_TCACHES, 1);
+    bool plain = t != &tcache_inactive && t != &tcache_disabled;
+    self.tcache = &tcache_disabled;
     if (self.record != NULL)
         self.record->tcache = NULL;
     if (deep_is_live()) {
+        counter_sub(COUNT_TCACHES, 1);
         deep_stop();
-        return;
     }
-    self.tcache = &tcache_disabled;
+    if (!plain)
+        return;
+    counter_sub(COUNT_TCACHES, 1);
     for (size_t bin = 0; bin < TCACHE_BINS; bin++)
         drain(t, bin);
     meta_free(t, sizeof *t);

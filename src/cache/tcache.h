@@ -65,48 +65,39 @@ static HOT size_t tcache_bin_of_head(size_t head) {
     return head / ALIGNMENT - MIN_CHUNK / ALIGNMENT;
 }
 
-/* The bin whose objects hold req bytes: with headers bin 0 holds up to 24 and the others 16 each, with
-   runs (below) all hold 16 each; self.bias is 9 or 1 accordingly.  Past the linear bins the numbers
-   go on. */
+/* The bin whose chunks hold req bytes: bin 0 holds up to 24, the others 16 more each.  Past the linear
+   bins the numbers go on. */
 static HOT size_t tcache_bin_of_request(size_t req) {
     size_t over;
-    if (__builtin_sub_overflow(req, self.bias, &over))
+    if (__builtin_sub_overflow(req, MIN_CHUNK - OVERHEAD - ALIGNMENT + 1, &over))
         over = 0;
     return over / ALIGNMENT;
 }
 
-/* The bytes every object of a linear bin has at least. */
+/* The bytes every chunk of a linear bin holds. */
 static HOT size_t tcache_bin_usable(size_t bin) {
-    return bin * ALIGNMENT + ALIGNMENT - 1 + self.bias;
+    return bin * ALIGNMENT + MIN_CHUNK - OVERHEAD;
 }
 
 /* From a bin that holds something. */
-static HOT void *bin_pop(uint16_t *room, struct cached **head) {
-    struct cached *e = *head;
+static HOT void *tcache_pop(struct tcache *t, size_t bin) {
+    struct cached *e = t->head[bin];
     struct cached *next = unmask_next(e);
     if (UNLIKELY(!ptr_is_aligned(next, ALIGNMENT)))
         die(MSG_MALLOC_TCACHE_ALIGN, e, e->masked_next);
-    *head = next;
-    ++*room;
+    t->head[bin] = next;
+    t->room[bin]++;
     e->key = 0;
     return e;
 }
 
 /* Into a bin that has room. */
-static HOT void bin_push(uint16_t *room, struct cached **head, void *mem) {
+static HOT void tcache_push(struct tcache *t, size_t bin, void *mem) {
     struct cached *e = mem;
     e->key = cached_key;
-    mask_next(e, *head);
-    *head = e;
-    --*room;
-}
-
-static HOT void *tcache_pop(struct tcache *t, size_t bin) {
-    return bin_pop(&t->room[bin], &t->head[bin]);
-}
-
-static HOT void tcache_push(struct tcache *t, size_t bin, void *mem) {
-    bin_push(&t->room[bin], &t->head[bin], mem);
+    mask_next(e, t->head[bin]);
+    t->head[bin] = e;
+    t->room[bin]--;
 }
 
 /* ---- off the hot path ---- */

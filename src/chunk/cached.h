@@ -33,16 +33,4 @@ static HOT void mask_next(struct cached *e, const struct cached *next) {
     e->masked_next = (uintptr_t)next ^ ((uintptr_t)&e->masked_next >> 12);
 }
 
-/* Objects of one size on their way, linked and carrying the key. */
-struct bundle {
-    struct cached *head;
-    size_t count;
-};
-
-static HOT void bundle_push(struct bundle *b, struct cached *e) {
-    mask_next(e, b->head);
-    b->head = e;
-    b->count++;
-}
-
 #endif

@@ -3,11 +3,10 @@
 #include "options/options.h"
 #include "os/os.h"
 
-_Atomic uint8_t window_uses[WINDOW_COUNT];
+uint8_t window_uses[WINDOW_COUNT];
 
 static void set_use(const void *window, enum window_use use) {
-    atomic_store_explicit(&window_uses[(uintptr_t)window >> WINDOW_SHIFT], (uint8_t)use,
-                          memory_order_relaxed);
+    window_uses[(uintptr_t)window >> WINDOW_SHIFT] = (uint8_t)use;
 }
 
 /* Where the half of a double reservation lay that was not needed: aligned, and likely still free. */

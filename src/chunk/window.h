@@ -17,14 +17,14 @@ enum window_use {
     WINDOW_RUNS,
 };
 
-/* One byte a window of the 48-bit address space.  A process touches a page or two of it. */
+/* One byte a window of the 48-bit address space.  A process touches a page or two of it.  Read without a
+   lock: a window's byte is written before anything in it is handed out, and after all of it came back. */
 enum { WINDOW_COUNT = 1 << (48 - WINDOW_SHIFT) };
-extern _Atomic uint8_t window_uses[WINDOW_COUNT] HIDDEN;
+extern uint8_t window_uses[WINDOW_COUNT] HIDDEN;
 
 /* p may be anything that could be dereferenced. */
 static HOT enum window_use window_use_of(const void *p) {
-    return (enum window_use)atomic_load_explicit(
-        &window_uses[((uintptr_t)p >> WINDOW_SHIFT) % WINDOW_COUNT], memory_order_relaxed);
+    return (enum window_use)window_uses[((uintptr_t)p >> WINDOW_SHIFT) % WINDOW_COUNT];
 }
 
 static HOT void *window_of(const void *p) {

@@ -7,6 +7,7 @@
 
 #include "arena/arenas.h"
 #include "base/self.h"
+#include "cache/deep.h"
 #include "cache/tcache.h"
 #include "chunk/meta.h"
 #include "guard/lock.h"
@@ -42,13 +43,24 @@ static void inherit_or_record(void) {
         self.arena = self.record->arena;
         if (self.record->tcache != NULL) {
             self.tcache = self.record->tcache;
-            self.bias = self.record->bias;
+            self.deep = self.record->deep;
         }
     } else if ((*at = meta_alloc(sizeof **at)) != NULL) {
         (*at)->owner = &self;
         self.record = *at;
     }
     lock_release(&records_lock);
+}
+
+bool threads_any_holds(unsigned bin, const void *mem) {
+    bool found = false;
+    if (!lock_take(&records_lock))
+        return false;
+    for (unsigned i = 0; i < RECORD_BUCKETS && !found; i++)
+        for (struct thread_record *r = records[i]; r != NULL && !found; r = r->next)
+            found = r->tcache != NULL && deep_holds(r->deep, bin, mem);
+    lock_release(&records_lock);
+    return found;
 }
 
 /* The record names nothing any more: if it has to stay, whoever inherits it inherits nothing. */

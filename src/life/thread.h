@@ -2,6 +2,8 @@
 #ifndef RUNG_LIFE_THREAD_H
 #define RUNG_LIFE_THREAD_H
 
+#include <stdbool.h>
+
 #include "guard/lock.h"
 
 /* Asks libc to tell us of thread exits and forks; once, whoever calls first. */
@@ -14,6 +16,10 @@ void thread_begin(void);
 /* ---- for life/fork.c ---- */
 
 extern struct lock records_lock;
+
+/* Whether the object lies in the cache of a thread that is known.  A glance at what others are writing: for
+   the search after a second free, where a miss means that it goes unseen. */
+bool threads_any_holds(unsigned bin, const void *mem);
 
 /* In the child: only the calling thread exists. */
 void threads_forget_others(void);

@@ -21,6 +21,9 @@ struct keep {
 #define KEEP_SOON_US ((uint64_t)2000000)
 #define KEEP_HALVES_US ((uint64_t)4000000)
 
+/* The share of what is in use that may be free and resident: one in so many. */
+#define KEEP_SHARE 8
+
 static inline size_t keep_learned(const struct keep *k, uint64_t now) {
     uint64_t halvings = now > k->at ? (now - k->at) / KEEP_HALVES_US : 0;
     return halvings < 64 ? k->learned >> halvings : 0;
@@ -28,7 +31,7 @@ static inline size_t keep_learned(const struct keep *k, uint64_t now) {
 
 /* The free bytes that may be resident while `in_use` bytes are not free. */
 static inline size_t keep_limit(const struct keep *k, size_t in_use, size_t floor, uint64_t now) {
-    return size_max(in_use / 8, floor) + keep_learned(k, now);
+    return size_max(in_use / KEEP_SHARE, floor) + keep_learned(k, now);
 }
 
 /* `bytes` that were purged at `purged_at` are wanted again. */

@@ -40,6 +40,9 @@ void *os_remap(void *start, size_t old_len, size_t new_len);
 /* Asks for transparent huge pages in a range (start and len may be any multiple of a page). */
 bool os_advise_huge(void *start, size_t len);
 
+/* Takes that back, and keeps the kernel from making huge pages there by itself. */
+bool os_advise_small(void *start, size_t len);
+
 /* Writes `name` beside the range in /proc/PID/maps, where the kernel can do it. */
 void os_name(void *start, size_t len, const char *name);
 
@@ -55,6 +58,9 @@ bool os_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_us);
 void os_wake(_Atomic uint32_t *word, int count);
 void os_yield(void);
 uint64_t os_clock_us(void);
+
+/* The same, up to about a millisecond old: for whoever asks often. */
+uint64_t os_recent_us(void);
 
 /* ---- what is read once, at start-up ---- */
 

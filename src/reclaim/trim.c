@@ -2,10 +2,13 @@
 
 #include "arena/arenas.h"
 #include "arena/top.h"
+#include "cache/deep.h"
 #include "cache/depot.h"
 #include "guard/assert.h"
 #include "os/os.h"
+#include "runs/purge.h"
 #include "runs/run.h"
+#include "runs/space.h"
 
 /* The pages that lie wholly within a free chunk's unused part: behind its links, and up to its
    boundary tag, which is its successor's first word. */
@@ -31,8 +34,12 @@ bool trim_arena(struct arena *a, size_t pad) {
 }
 
 bool trim_everything(size_t pad) {
+    if (deep_is_live())
+        deep_empty();
     depot_empty();
-    bool gave = runs_purge(0);
+    bool gave = runs_purge_idle();
+    gave |= purge_free_pages(0);
+    gave |= space_drop_empty();
     struct arena *a = &main_arena;
     do {
         if (arena_enter(a)) {

@@ -4,6 +4,7 @@
 
 #include "base/counter.h"
 #include "cache/depot.h"
+#include "runs/run.h"
 #include "report/snapshot.h"
 
 static const char *const names[COUNTER_COUNT] = {

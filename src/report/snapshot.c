@@ -6,6 +6,7 @@
 #include "arena/heap.h"
 #include "life/start.h"
 #include "runs/run.h"
+#include "runs/space.h"
 
 static void summarise(struct bins *b, unsigned index, struct bin_summary *s) {
     struct link *head = bin_head(b, index);
@@ -83,10 +84,12 @@ void snapshot_totals(struct totals *t) {
 void totals_add_runs(struct totals *t) {
     struct runs_totals r;
     runs_count(&r);
-    t->free_bytes += r.system - r.out;
-    t->free_chunks += r.system > 0; /* they are not counted one by one */
-    t->system += r.system;
-    t->system_max += r.system;
-    t->address_space += r.system;
-    t->committed += r.system;
+    size_t system = space_totals.system;
+    size_t in_use = space_totals.in_use - (r.used - r.out);
+    t->free_bytes += system - size_min(in_use, system);
+    t->free_chunks += system > 0; /* they are not counted one by one */
+    t->system += system;
+    t->system_max += system;
+    t->address_space += system;
+    t->committed += system;
 }

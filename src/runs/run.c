@@ -2,141 +2,238 @@
 
 #include "guard/assert.h"
 #include "guard/fatal.h"
+#include "runs/check.h"
+#include "runs/idle.h"
+#include "runs/purge.h"
 #include "runs/space.h"
+
+/* Which list of its size a run is in: by how much of it is free. */
+enum {
+    FULLNESSES = 4, /* 0: less than a quarter is free; 3: three quarters or more */
+    FULL = 255,     /* nothing is free: in no list */
+};
 
 /* The runs of one size. */
 struct run_bin {
     struct lock lock;
-    _Atomic bool used;  /* `giving` is initialised; others look before they take the lock */
-    struct link giving; /* runs with something to hand out, the one listed last first */
-    size_t runs;        /* that have objects out */
-    size_t out;         /* objects */
+    _Atomic bool used; /* the lists are initialised; others look before they take the lock */
+    struct link giving[FULLNESSES];
+    struct idle_list idle;
+    size_t runs; /* that have objects out */
+    size_t out;  /* objects */
 };
 
 static struct run_bin run_bins[RUN_BINS] = {
     [0 ... RUN_BINS - 1] = {.lock = LOCK_INIT(RANK_RUN_BIN)},
 };
 
+/* The bin that was last looked at for idle pages that nobody gave or took anything near. */
+static _Atomic unsigned rover;
+static _Atomic uint64_t roved_us;
+
 static struct run *run_of_link(struct link *l) {
     return (struct run *)((char *)l - offsetof(struct run, link));
 }
 
-static bool has_fresh(const struct run *r) {
-    return r->fresh + run_bin_size(r->bin) <= RUN_SIZE;
+static size_t objects_of(unsigned bin) {
+    return RUN_SIZE / run_bin_size(bin);
 }
 
-static void list_run(struct run_bin *rb, struct run *r) {
-    list_insert_after(&rb->giving, &r->link);
-    r->listed = true;
+static void use(struct run_bin *rb) {
+    if (LIKELY(rb->used))
+        return;
+    for (int i = 0; i < FULLNESSES; i++)
+        list_init(&rb->giving[i]);
+    list_init(&rb->idle.head);
+    rb->used = true;
 }
 
-static void unlist_run(struct run *r) {
-    list_remove(&r->link);
-    r->listed = false;
+static unsigned fullness_of(const struct run *r) {
+    if (r->free_objects == 0)
+        return FULL;
+    return (unsigned)size_min(r->free_objects * (size_t)FULLNESSES / objects_of(r->bin), FULLNESSES - 1);
 }
 
-/* Not more than a page of untouched memory is made into objects at a time, or a few objects where
-   they are large: they are linked, and so touched, before anybody needs them. */
-#define FRESH_STEP ((size_t)4096)
-enum { FRESH_FEW = 4 };
-
-static size_t fresh_allowed(size_t size) {
-    return size_max(FRESH_STEP / size, FRESH_FEW);
+/* Puts r into the list that its free objects ask for. */
+static void file_run(struct run_bin *rb, struct run *r) {
+    unsigned fullness = fullness_of(r);
+    if (fullness == r->fullness)
+        return;
+    if (r->fullness != FULL)
+        list_remove(&r->link);
+    if (fullness != FULL)
+        list_insert_after(&rb->giving[fullness], &r->link);
+    r->fullness = (uint8_t)fullness;
 }
 
-/* From one run. */
-static void take_from(struct run *r, size_t want, struct bundle *b) {
-    while (b->count < want && r->returned != NULL) {
-        struct cached *e = r->returned;
-        r->returned = unmask_next(e);
-        if (UNLIKELY(!ptr_is_aligned(r->returned, 16)))
-            die(MSG_MALLOC_TCACHE_ALIGN, e, e->masked_next);
-        r->returned_count--;
-        r->out++;
-        bundle_push(b, e);
-    }
+/* ---- idle pages ---- */
+
+/* Every millisecond or so, whoever comes by looks after another size, which may be quiet. */
+static void rove(void) {
+    uint64_t now = os_recent_us();
+    if (now == atomic_load_explicit(&roved_us, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&roved_us, now, memory_order_relaxed);
+    struct run_bin *rb = &run_bins[atomic_fetch_add_explicit(&rover, 1, memory_order_relaxed) % RUN_BINS];
+    if (!rb->used || !lock_try(&rb->lock))
+        return;
+    (void)idle_purge(&rb->idle, 4, !purge_wants_idle());
+    lock_release(&rb->lock);
+}
+
+/* ---- taking ---- */
+
+static struct run *new_run(struct run_bin *rb, unsigned bin) {
+    enum page_state state;
+    char *start = space_take(bin < RUN_SMALL_BINS ? SPACE_SMALL : SPACE_LARGE, RUN_SIZE, RUN_SIZE, &state);
+    if (start == NULL)
+        return NULL;
+    struct run *r = run_of(start);
+    size_t objects = objects_of(bin);
+    *r = (struct run){.bin = (uint8_t)bin, .free_objects = (uint16_t)objects, .fullness = FULL};
+#define FREE(word, mask) *object_word(r, word) = (mask)
+    BITS_EACH_WORD((size_t)0, objects, FREE)
+#undef FREE
+    struct run_window *w = window_of(r);
+    w->slot[r - w->run] = (uint8_t)bin;
+    idle_begin(&rb->idle, r, state == PAGES_RESIDENT);
+    rb->runs++;
+    file_run(rb, r);
+    return r;
+}
+
+/* Writes objects below `out`, the lowest address lowest; returns where the last one went. */
+static void **take_from(struct run *r, size_t want, void **out) {
     size_t size = run_bin_size(r->bin);
     char *start = run_start(r);
-    for (size_t n = fresh_allowed(size); n > 0 && b->count < want && has_fresh(r); n--) {
-        struct cached *e = (struct cached *)(start + r->fresh);
-        r->fresh += (uint32_t)size;
-        r->out++;
-        e->key = cached_key;
-        bundle_push(b, e);
-    }
-}
-
-bool runs_take(unsigned bin, size_t want, struct bundle *b) {
-    struct run_bin *rb = &run_bins[bin];
-    *b = (struct bundle){0};
-    if (!lock_take(&rb->lock))
-        return false;
-    if (!rb->used) {
-        list_init(&rb->giving);
-        rb->used = true;
-    }
-    if (list_empty(&rb->giving)) {
-        struct run *r = space_take(bin);
-        if (r != NULL) {
-            list_run(rb, r);
-            rb->runs++;
+    size_t taken = 0;
+    size_t first = 0;
+    size_t last = 0;
+    want = size_min(want, r->free_objects);
+    for (size_t word = r->first_word; taken < want; word++) {
+        uint64_t *map = object_word(r, word);
+        uint64_t bits = *map;
+        for (; bits != 0 && taken < want; bits &= bits - 1, taken++) {
+            last = word * WORD_BITS + (size_t)__builtin_ctzll(bits);
+            if (taken == 0)
+                first = last;
+            *--out = start + last * size;
         }
+        *map = bits;
+        r->first_word = (uint16_t)word;
     }
-    if (!list_empty(&rb->giving)) {
-        struct run *r = run_of_link(rb->giving.next);
-        take_from(r, want, b);
-        rb->out += b->count;
-        if (r->returned == NULL && !has_fresh(r))
-            unlist_run(r);
-    }
-    lock_release(&rb->lock);
-    return b->count > 0;
+    r->free_objects = (uint16_t)(r->free_objects - taken);
+    idle_before_take(r, first * size, (last + 1) * size);
+    return out;
 }
 
-/* Lock of the run's bin held. */
-static void give_one(struct run_bin *rb, struct cached *e) {
-    struct run *r = run_of(e);
-    mask_next(e, r->returned);
-    r->returned = e;
-    r->returned_count++;
-    r->out--;
-    rb->out--;
-    if (r->out == 0) {
-        if (r->listed)
-            unlist_run(r);
-        rb->runs--;
-        space_give(r);
-    } else if (!r->listed) {
-        list_run(rb, r);
-    }
+static struct run *fullest(struct run_bin *rb) {
+    for (int i = 0; i < FULLNESSES; i++)
+        if (!list_empty(&rb->giving[i]))
+            return run_of_link(rb->giving[i].next);
+    return NULL;
 }
 
-bool runs_give(unsigned bin, struct bundle *b) {
+size_t runs_take(unsigned bin, void **out, size_t want) {
     struct run_bin *rb = &run_bins[bin];
-    struct bundle others = {0};
+    void **at = out + want;
+    if (!lock_take(&rb->lock))
+        return 0;
+    use(rb);
+    while (at > out) {
+        struct run *r = fullest(rb);
+        if (r == NULL && (at < out + want || (r = new_run(rb, bin)) == NULL))
+            break;
+        at = take_from(r, (size_t)(at - out), at);
+        file_run(rb, r);
+    }
+    size_t took = (size_t)(out + want - at);
+    rb->out += took;
+    lock_release(&rb->lock);
+    if (at > out)
+        __builtin_memmove(out, at, took * sizeof *out);
+    rove();
+    return took;
+}
+
+/* ---- giving ---- */
+
+/* All objects of r are free. */
+static void dissolve(struct run_bin *rb, struct run *r) {
+    if (r->fullness != FULL)
+        list_remove(&r->link);
+    uint16_t gone = r->gone;
+    idle_forget(r);
+    struct run_window *w = window_of(r);
+    w->slot[r - w->run] = SLOT_PAGES;
+    rb->runs--;
+    space_give(run_start(r), RUN_SIZE, gone);
+}
+
+static void give_one(struct run_bin *rb, unsigned bin, void *mem) {
+    struct run *r = run_of(mem);
+    size_t size = run_bin_size(bin);
+    size_t offset = (uintptr_t)mem & (RUN_SIZE - 1);
+    size_t index = run_object_index(bin, offset);
+    uint64_t *word = object_word(r, index / WORD_BITS);
+    uint64_t bit = (uint64_t)1 << index % WORD_BITS;
+    if (UNLIKELY(r->bin != bin || index * size != offset || index >= objects_of(bin)))
+        die(MSG_FREE_POINTER, mem, 0);
+    if (UNLIKELY((*word & bit) != 0))
+        die(MSG_FREE_TCACHE_DOUBLE, mem, 0);
+    *word |= bit;
+    rb->out--;
+    if (index / WORD_BITS < r->first_word)
+        r->first_word = (uint16_t)(index / WORD_BITS);
+    if (++r->free_objects == objects_of(bin)) {
+        dissolve(rb, r);
+        return;
+    }
+    idle_after_give(&rb->idle, r, offset, size);
+    file_run(rb, r);
+}
+
+bool runs_give(unsigned bin, void *const *objects, size_t n) {
+    struct run_bin *rb = &run_bins[bin];
     if (!lock_take(&rb->lock))
         return false;
-    for (struct cached *e = b->head; e != NULL;) {
-        struct cached *next = unmask_next(e);
-        if (UNLIKELY(!ptr_is_aligned(next, 16)))
-            die(MSG_MALLOC_TCACHE_ALIGN, e, e->masked_next);
-        if (in_run(e))
-            give_one(rb, e);
-        else
-            bundle_push(&others, e);
-        e = next;
-    }
+    for (size_t i = 0; i < n; i++)
+        give_one(rb, bin, objects[i]);
+    if (UNLIKELY(purge_wants_idle()))
+        (void)idle_purge(&rb->idle, 8, false);
     lock_release(&rb->lock);
-    *b = others;
+    rove();
     return true;
 }
 
 bool run_object_plausible(const void *mem) {
-    const struct run_window *w = window_of(mem);
     unsigned bin = run_bin_of(mem);
     size_t offset = (uintptr_t)mem & (RUN_SIZE - 1);
-    return bin < RUN_BINS && (const char *)mem >= (const char *)(w + 1) &&
+    return bin < RUN_BINS && run_object_index(bin, offset) < objects_of(bin) &&
            offset % run_bin_size(bin) == 0;
+}
+
+bool run_object_is_free(const void *mem) {
+    unsigned bin = run_bin_of(mem);
+    struct run_bin *rb = &run_bins[bin];
+    if (!lock_take(&rb->lock))
+        return false;
+    size_t index = run_object_index(bin, (uintptr_t)mem & (RUN_SIZE - 1));
+    bool is_free = (*object_word(run_of(mem), index / WORD_BITS) >> index % WORD_BITS & 1) != 0;
+    lock_release(&rb->lock);
+    return is_free;
+}
+
+bool runs_purge_idle(void) {
+    bool gave = false;
+    for (unsigned bin = 0; bin < RUN_BINS; bin++) {
+        struct run_bin *rb = &run_bins[bin];
+        if (!rb->used || !lock_take(&rb->lock))
+            continue;
+        gave |= idle_purge_all(&rb->idle);
+        lock_release(&rb->lock);
+    }
+    return gave;
 }
 
 void runs_each_lock(void (*f)(struct lock *, void *), void *arg) {
@@ -148,77 +245,69 @@ void runs_each_lock(void (*f)(struct lock *, void *), void *arg) {
 
 /* ---- looking ---- */
 
-static const char *check_run(const struct run *r, const struct run_window *w) {
-    if (r->bin >= RUN_BINS || w->bin[r - w->run] != r->bin)
-        return "a run's size differs from the window's map";
-    size_t size = run_bin_size(r->bin);
-    size_t seen = 0;
-    for (const struct cached *e = r->returned; e != NULL; e = unmask_next(e)) {
-        if (run_of(e) != r || ((uintptr_t)e & (RUN_SIZE - 1)) % size != 0)
-            return "a returned object lies elsewhere";
-        if (e->key != cached_key)
-            return "a returned object was written to";
-        if (++seen > r->returned_count)
-            break;
-    }
-    if (seen != r->returned_count)
-        return "a run has another number of returned objects than it counts";
-    if (r->fresh % size != 0 || r->fresh > RUN_SIZE)
-        return "a run's fresh part does not start at an object";
-    if (r->out + r->returned_count != r->fresh / size)
-        return "a run's objects do not add up";
-    if (r->listed != (r->returned != NULL || has_fresh(r)))
-        return "a run that can give is not listed, or the reverse";
+static const char *check_run(struct run *r) {
+    if (run_count_free(r) != r->free_objects)
+        return "a run has another number of free objects than it counts";
+    if (r->free_objects == objects_of(r->bin))
+        return "a run without objects was kept";
+    if (r->fullness != fullness_of(r))
+        return "a run is in the wrong list";
+    if ((r->idle & r->gone) != 0)
+        return "a page is idle and gone";
+    for (size_t page = 0; page < RUN_SIZE / os_facts.page; page++)
+        if (idle_page(r, page) != (((r->idle | r->gone) >> page & 1) != 0))
+            return "a run's idle pages are not those without an object";
     return NULL;
 }
 
-/* One size at a time: the runs of a bin are still while its lock is held. */
 static const char *check_bin(unsigned bin, const void **where) {
-    for (struct run_window *w = space_first_window(); w != NULL; w = space_next_window(w)) {
-        for (unsigned i = FIRST_RUN; i < space_used_runs(w); i++) {
-            struct run *r = &w->run[i];
-            if (w->bin[i] != bin)
-                continue;
-            const char *wrong = check_run(r, w);
-            if (wrong != NULL) {
-                *where = run_start(r);
-                return wrong;
+    for (int kind = 0; kind < SPACE_KINDS; kind++) {
+        for (struct run_window *w = space_windows[kind].oldest; w != NULL; w = w->newer) {
+            for (unsigned i = HEAD_RUNS; i < RUNS_A_WINDOW; i++) {
+                if (w->slot[i] != bin)
+                    continue;
+                const char *wrong = check_run(&w->run[i]);
+                *where = run_start(&w->run[i]);
+                if (wrong != NULL)
+                    return wrong;
             }
         }
     }
     return NULL;
 }
 
+/* All locks, so that nothing moves: in order of their numbers.  Returns how many were to be had. */
+static unsigned lock_all(void) {
+    unsigned bin = 0;
+    while (bin < RUN_BINS && lock_try(&run_bins[bin].lock))
+        bin++;
+    return bin;
+}
+
 const char *runs_check(const void **where) {
     const char *wrong = NULL;
-    for (unsigned bin = 0; bin < RUN_BINS && wrong == NULL; bin++) {
-        struct run_bin *rb = &run_bins[bin];
-        if (!rb->used || !lock_take(&rb->lock))
-            continue;
-        if (lock_take(&space_lock)) {
+    unsigned locked = lock_all();
+    /* Others are at work: what can be said without them is said another time. */
+    if (locked == RUN_BINS && lock_take(&space_lock)) {
+        wrong = space_check(where);
+        for (unsigned bin = 0; bin < RUN_BINS && wrong == NULL; bin++)
             wrong = check_bin(bin, where);
-            lock_release(&space_lock);
-        }
-        lock_release(&rb->lock);
+        lock_release(&space_lock);
     }
+    while (locked > 0)
+        lock_release(&run_bins[--locked].lock);
     return wrong;
 }
 
 void runs_count(struct runs_totals *t) {
     *t = (struct runs_totals){0};
-    bool any = false;
     for (unsigned bin = 0; bin < RUN_BINS; bin++) {
         struct run_bin *rb = &run_bins[bin];
         if (rb->used && lock_take(&rb->lock)) {
-            any = true;
             t->used += rb->runs * RUN_SIZE;
             t->out += rb->out * run_bin_size(bin);
             lock_release(&rb->lock);
         }
     }
-    if (any && lock_take(&space_lock)) {
-        t->resident_free = space_resident_free();
-        t->system = space_system();
-        lock_release(&space_lock);
-    }
+    t->idle = atomic_load_explicit(&runs_idle, memory_order_relaxed);
 }

@@ -1,92 +1,49 @@
 /* Rung 3: runs.  Small objects without headers.
  *
- * A run is 64 KiB of objects of one size; a window (chunk/window.h) holds a thousand of them, and at
- * its start what is known of each:
+ * A run is a slot of 64 KiB with objects of one size (runs/window.h draws where its data lies).  A
+ * bit an object says whether it is free; everything else is handed out, to users, caches or the depot,
+ * the run does not know which.  So nothing is ever read or written in a free object's memory, a
+ * second free of an object that came back is seen whatever its owner wrote, and of each page it is
+ * known when nothing on it is used any more (runs/idle.h).
  *
- *   64 MiB boundary
- *   +-----------+-------------+---------+---------+-----
- *   | bin[1024] | run[1024]   | run 1   | run 2   | ...
- *   +-----------+-------------+---------+---------+-----
- *   |<- a run's room -------->|
- *
- * From any address the window is one mask away, the run's number is in the bits below, and bin[] says
- * which size its objects have: free reads no byte near the object to find that out.
- *
- * A run's objects are in three places: handed out (to users, caches or the depot; the run does not
- * know which), returned (linked, newest first), or fresh (never touched, from an offset on).  A run
- * that gets its last object back becomes free whole, and can serve any size. */
+ * Objects are handed out from the fullest runs first, and the lowest free ones of a run: the others
+ * empty, and a run that gets its last object back becomes free pages again. */
 #ifndef RUNG_RUNS_RUN_H
 #define RUNG_RUNS_RUN_H
 
-#include "base/list.h"
-#include "chunk/cached.h"
-#include "chunk/window.h"
 #include "guard/lock.h"
 #include "runs/size_class.h"
+#include "runs/window.h"
 
-#define RUN_SHIFT 16
-#define RUN_SIZE ((size_t)1 << RUN_SHIFT)
+/* Hands out up to `want` objects of the bin into out[], the lowest address last.  Returns how many; 0:
+   no memory, or the lock is not to be had. */
+size_t runs_take(unsigned bin, void **out, size_t want);
 
-enum {
-    RUNS_A_WINDOW = 1 << (WINDOW_SHIFT - RUN_SHIFT),
-    FIRST_RUN = 1, /* those before hold the window's head */
-};
+/* Takes n objects of the bin back; each belongs to a run of that bin.  False: the lock is not to be had,
+   and nothing has happened.  Ends the process when one is free already, or no object. */
+bool runs_give(unsigned bin, void *const *objects, size_t n);
 
-struct run {
-    struct link link;        /* among the runs of its bin that can give, or among the free runs */
-    struct cached *returned;
-    uint32_t returned_count;
-    uint32_t out;            /* objects handed out */
-    uint32_t fresh;          /* offset of the first object never handed out */
-    uint8_t bin;
-    bool listed;             /* in the list of its bin */
-    bool resident;           /* free: its pages may be there */
-    uint64_t purged_at;      /* free: when its pages were given back; 0: never */
-};
-
-struct run_window {
-    uint8_t bin[RUNS_A_WINDOW]; /* read without a lock: constant while any object is out */
-    struct run run[RUNS_A_WINDOW];
-};
-
-static HOT bool in_run(const void *mem) {
-    return window_use_of(mem) == WINDOW_RUNS;
-}
-
-/* Of an object in a run. */
-static HOT unsigned run_bin_of(const void *mem) {
-    const struct run_window *w = window_of(mem);
-    return w->bin[(uintptr_t)mem >> RUN_SHIFT & (RUNS_A_WINDOW - 1)];
-}
-
-/* Hands out up to `want` objects of the bin, at least one.  False: no memory, or the lock is not to
-   be had. */
-bool runs_take(unsigned bin, size_t want, struct bundle *b);
-
-/* Takes objects of one bin back.  Those that are not in runs are left in *b (chunks of arenas can
-   share a cache's bin with them); false: the lock is not to be had, and all are. */
-bool runs_give(unsigned bin, struct bundle *b);
-
-/* Whether mem can be an object of its run at all: it starts where objects start. */
+/* Whether mem, which lies in a run, is where an object of it starts. */
 bool run_object_plausible(const void *mem);
 
-/* The run's place for an object, and the object's size. */
+/* Whether it lies with the run, free.  False as well when that cannot be found out. */
+bool run_object_is_free(const void *mem);
+
 static inline size_t run_object_size(const void *mem) {
     return run_bin_size(run_bin_of(mem));
 }
 
-/* Gives back the pages of free runs until at most `bytes` of them may be resident.  True if
-   anything was released. */
-bool runs_purge(size_t bytes);
+/* Purges the idle pages of all runs that are in use, whatever may stay.  True if any went. */
+bool runs_purge_idle(void);
 
 /* NULL when all is sound, otherwise what is wrong; *where: the run at fault. */
 const char *runs_check(const void **where);
 
 struct runs_totals {
-    size_t used;          /* bytes of runs that have objects out */
-    size_t out;           /* bytes of the objects out: users', caches' and the depot's */
-    size_t resident_free; /* bytes of whole free runs that may be resident */
-    size_t system;        /* bytes of the windows made accessible so far */
+    size_t used;   /* bytes of runs that have objects out */
+    size_t out;    /* bytes of the objects out: users', caches' and the depot's */
+    size_t idle;   /* bytes of pages without an object out, in those runs, that may be resident */
+    size_t gone;   /* the same, given back */
 };
 void runs_count(struct runs_totals *t);
 

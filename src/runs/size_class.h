@@ -32,4 +32,13 @@ static HOT size_t run_bin_size(unsigned bin) {
     return ((size_t)5 + (bin - RUN_SMALL_BINS) % 4) << (doubling - 2);
 }
 
+/* 2^32 / size, rounded up: with an offset below 2^16 the product's upper half is the exact quotient,
+   since what the rounding adds is less than 2^-16, and a remainder at least 1 / size short of one. */
+extern const uint32_t run_reciprocals[RUN_BINS] HIDDEN;
+
+/* Which object of a run an offset into it lies in. */
+static HOT size_t run_object_index(unsigned bin, size_t offset) {
+    return (size_t)((uint64_t)offset * run_reciprocals[bin] >> 32);
+}
+
 #endif

@@ -3,280 +3,299 @@
 #include "base/counter.h"
 #include "guard/assert.h"
 #include "options/options.h"
-#include "os/os.h"
-#include "options/keep.h"
+#include "runs/purge.h"
 
 /* Pages become accessible in these steps: small ones at first; once there is much, whole huge pages'
    worth, for which huge pages are asked for, since such a step is about to be filled. */
-#define COMMIT_STEP (1 * MIB)
-#define GROUP (2 * MIB)
-
-/* No bin. */
-enum { BIN_NONE = 255 };
-
-enum { RUNS_A_GROUP = GROUP / RUN_SIZE, GROUPS = WINDOW / GROUP };
-
-/* The runs that one huge page would hold.  A huge page that is given back in pieces is one no more,
-   so a group that has one goes back whole, when none of its runs is in use. */
-struct group {
-    uint8_t in_use; /* runs */
-    bool huge;
-};
-
-struct window_record {
-    struct run_window *older; /* of both kinds */
-    struct kind *kind;
-    unsigned used; /* runs ever taken, from the start */
-    size_t committed;
-    struct group group[GROUPS];
-};
-
-_Static_assert(sizeof(struct run_window) + sizeof(struct window_record) <= FIRST_RUN * RUN_SIZE,
-               "a window's head");
+#define OPEN_STEP (1 * MIB)
 
 struct lock space_lock = LOCK_INIT(RANK_SPACE);
-
-/* The two kinds of windows.  Small objects fill their pages, so huge pages serve them well; a large
-   object's owner may touch only a part of it, and a huge page would make all of it resident. */
-struct kind {
-    bool fills_pages;
-    struct run_window *newest;
-    struct link resident; /* free runs; newest first */
-    struct link huge;     /* the same, in huge groups */
-    struct link purged;
-};
-
-/* All guarded by space_lock. */
-static struct kind small = {
-    .fills_pages = true,
-    .resident = {&small.resident, &small.resident},
-    .huge = {&small.huge, &small.huge},
-    .purged = {&small.purged, &small.purged},
-};
-static struct kind medium = {
-    .resident = {&medium.resident, &medium.resident},
-    .huge = {&medium.huge, &medium.huge},
-    .purged = {&medium.purged, &medium.purged},
-};
-static struct run_window *newest;
-static size_t resident_free; /* bytes */
-static size_t in_use;        /* bytes of runs that are not free */
-static size_t system_bytes;
-static struct keep keep;
-
-static struct window_record *record_of(const struct run_window *w) {
-    return (struct window_record *)(w + 1);
-}
-
-char *run_start(const struct run *r) {
-    struct run_window *w = window_of(r);
-    return (char *)w + (size_t)(r - w->run) * RUN_SIZE;
-}
-
-struct run *run_of(const void *mem) {
-    struct run_window *w = window_of(mem);
-    return &w->run[(uintptr_t)mem >> RUN_SHIFT & (RUNS_A_WINDOW - 1)];
-}
-
-static struct group *group_of(const struct run *r) {
-    const struct run_window *w = window_of(r);
-    return &record_of(w)->group[(size_t)(r - w->run) / RUNS_A_GROUP];
-}
-
-static struct run *run_of_link(struct link *l) {
-    return (struct run *)((char *)l - offsetof(struct run, link));
-}
+struct space_totals space_totals;
+struct space_windows space_windows[SPACE_KINDS];
+struct keep space_keep;
+_Atomic size_t runs_idle;
 
 /* ---- windows ---- */
 
-static bool add_window(struct kind *k) {
-    size_t committed = align_up(COMMIT_STEP, os_facts.page);
-    struct run_window *w = window_create(WINDOW_RUNS, committed, "rung: runs");
+static size_t head_pages(void) {
+    return HEAD_RUNS * RUN_SIZE / os_facts.page;
+}
+
+static void count_group_pages(struct run_window *w, size_t page, size_t n, int sign) {
+    size_t a_group = GROUP / os_facts.page;
+    for (size_t at = page, end = page + n; at < end;) {
+        size_t stop = size_min(align_down(at, a_group) + a_group, end);
+        struct group *g = &w->group[at / a_group];
+        g->free_pages = (uint16_t)(g->free_pages + sign * (int)(stop - at));
+        at = stop;
+    }
+}
+
+static void add_to_list(struct run_window *w, enum space_kind kind) {
+    struct space_windows *all = &space_windows[kind];
+    w->older = all->newest;
+    if (all->newest != NULL)
+        all->newest->newer = w;
+    else
+        all->oldest = w;
+    all->newest = w;
+}
+
+static void remove_from_list(struct run_window *w) {
+    struct space_windows *all = &space_windows[w->kind];
+    *(w->older != NULL ? &w->older->newer : &all->oldest) = w->newer;
+    *(w->newer != NULL ? &w->newer->older : &all->newest) = w->older;
+}
+
+static struct run_window *add_window(enum space_kind kind) {
+    size_t head = head_pages();
+    size_t pages = pages_a_window();
+    struct run_window *w = window_create(WINDOW_RUNS, head * os_facts.page, "rung: runs");
     if (w == NULL)
+        return NULL;
+    /* The kernel has zeroed the head. */
+    __builtin_memset(w->slot, SLOT_PAGES, sizeof w->slot);
+    w->kind = (uint8_t)kind;
+    bits_set(w->free, head, pages - head);
+    bits_set(w->closed, head, pages - head);
+    w->free_pages = w->longest = (unsigned)(pages - head);
+    count_group_pages(w, head, pages - head, 1);
+    add_to_list(w, kind);
+    space_totals.system += head * os_facts.page;
+    space_totals.heads += head * os_facts.page;
+    space_totals.windows++;
+    return w;
+}
+
+static bool is_empty(const struct run_window *w) {
+    return w->free_pages == pages_a_window() - head_pages();
+}
+
+/* Accessible pages, the head's included. */
+static size_t open_bytes(const struct run_window *w) {
+    return WINDOW - bits_count(w->closed, 0, pages_a_window()) * os_facts.page;
+}
+
+static bool drop_window(struct run_window *w) {
+    size_t open = open_bytes(w);
+    size_t resident = w->resident_pages * os_facts.page;
+    remove_from_list(w);
+    if (!window_destroy(w)) {
+        add_to_list(w, w->kind);
         return false;
-    *record_of(w) = (struct window_record){
-        .older = newest, .kind = k, .used = FIRST_RUN, .committed = committed};
-    newest = k->newest = w;
-    system_bytes += committed;
+    }
+    space_totals.system -= open;
+    space_totals.resident_free -= resident;
+    space_totals.heads -= head_pages() * os_facts.page;
+    space_totals.windows--;
     return true;
 }
 
-/* Makes more of the kind's newest window accessible. */
-static bool commit_more(struct kind *k) {
-    struct window_record *rec = record_of(k->newest);
-    size_t huge_from = option(OPT_RUN_HUGE_FROM);
-    bool huge = k->fills_pages && huge_from != 0 && system_bytes >= huge_from &&
-                is_aligned(rec->committed, GROUP);
-    size_t step = size_min(huge ? GROUP : COMMIT_STEP, WINDOW - rec->committed);
-    char *from = (char *)k->newest + rec->committed;
-    if (!os_commit(from, step))
-        return false;
-    if (huge)
-        rec->group[rec->committed / GROUP].huge = os_advise_huge(from, step);
-    rec->committed += step;
-    system_bytes += step;
-    return true;
-}
-
-static struct run *take_fresh(struct kind *k) {
-    if (k->newest == NULL || record_of(k->newest)->used == RUNS_A_WINDOW) {
-        if (!add_window(k))
-            return NULL;
-    }
-    struct window_record *rec = record_of(k->newest);
-    if ((rec->used + 1) * RUN_SIZE > rec->committed && !commit_more(k))
-        return NULL;
-    return &k->newest->run[rec->used++];
-}
-
-/* ---- free runs ---- */
-
-/* `runs` neighbours, all free. */
-static bool purge_range(struct run *first, unsigned runs, uint64_t now) {
-    bool gone = os_purge(run_start(first), runs * RUN_SIZE);
-    for (struct run *r = first; r < first + runs; r++) {
-        if (!r->resident)
-            continue;
-        r->resident = false;
-        r->purged_at = gone ? now : 0;
-        resident_free -= RUN_SIZE;
-        list_remove(&r->link);
-        list_insert_after(&record_of(window_of(r))->kind->purged, &r->link);
-    }
-    return gone;
-}
-
-/* The kind has a resident run in no huge group. */
-static bool purge_oldest(struct kind *k, uint64_t now) {
-    return purge_range(run_of_link(k->resident.prev), 1, now);
-}
-
-/* Purges the group of r, a resident free run in a huge group, if no run of it is in use.  Those that
-   were never taken stay as they are. */
-static bool purge_group(struct run *r, uint64_t now) {
-    if (group_of(r)->in_use > 0)
-        return false;
-    struct run_window *w = window_of(r);
-    unsigned first = (unsigned)(r - w->run) / RUNS_A_GROUP * RUNS_A_GROUP;
-    unsigned end = first + RUNS_A_GROUP; /* the first group, which has the window's head, is never huge */
-    if (end > record_of(w)->used)
-        end = record_of(w)->used;
-    return purge_range(&w->run[first], end - first, now);
-}
-
-/* Whether there is more than the share and the floor (options/keep.h) alone would allow. */
-static bool beyond_share(void) {
-    return resident_free > size_max(in_use / 8, option(OPT_RUN_KEEP));
-}
-
-static struct run *take_free(struct kind *k) {
-    struct run *r;
-    struct link *resident = list_empty(&k->huge) ? &k->resident : &k->huge;
-    if (!list_empty(resident)) {
-        if (beyond_share())
-            keep_confirm(&keep, os_clock_us());
-        r = run_of_link(resident->next);
-        resident_free -= RUN_SIZE;
-    } else if (!list_empty(&k->purged)) {
-        r = run_of_link(k->purged.next);
-        keep_regret(&keep, RUN_SIZE, r->purged_at, os_clock_us());
-    } else {
-        return NULL;
-    }
-    list_remove(&r->link);
-    return r;
-}
-
-struct run *space_take(unsigned bin) {
+bool space_drop_empty(void) {
+    bool dropped = false;
     if (!lock_take(&space_lock))
-        return NULL;
-    struct kind *k = bin < RUN_SMALL_BINS ? &small : &medium;
-    struct run *r = take_free(k);
-    if (r == NULL)
-        r = take_fresh(k);
-    if (r != NULL) {
-        in_use += RUN_SIZE;
-        group_of(r)->in_use++;
-        struct run_window *w = window_of(r);
-        w->bin[r - w->run] = (uint8_t)bin;
-        *r = (struct run){.bin = (uint8_t)bin};
-    }
-    lock_release(&space_lock);
-    return r;
-}
-
-/* A bounded step that still catches up: two runs for the one that came, or its group.  Lock held. */
-static void purge_some(struct run *r) {
-    struct kind *k = record_of(window_of(r))->kind;
-    uint64_t now = os_clock_us();
-    size_t limit = keep_limit(&keep, in_use, option(OPT_RUN_KEEP), now);
-    for (int i = 0; i < 2 && resident_free > limit && !list_empty(&k->resident); i++)
-        purge_oldest(k, now);
-    if (resident_free > limit && r->resident && group_of(r)->huge)
-        purge_group(r, now);
-}
-
-void space_give(struct run *r) {
-    assert_argument(r->out == 0 && !r->listed);
-    if (!lock_take(&space_lock))
-        return;
-    struct run_window *w = window_of(r);
-    w->bin[r - w->run] = BIN_NONE;
-    struct group *g = group_of(r);
-    g->in_use--;
-    in_use -= RUN_SIZE;
-    resident_free += RUN_SIZE;
-    r->resident = true;
-    struct kind *k = record_of(w)->kind;
-    list_insert_after(g->huge ? &k->huge : &k->resident, &r->link);
-    if (beyond_share())
-        purge_some(r);
-    lock_release(&space_lock);
-}
-
-static bool purge_kind(struct kind *k, size_t bytes, uint64_t now) {
-    bool gave = false;
-    while (resident_free > bytes && !list_empty(&k->resident))
-        gave |= purge_oldest(k, now);
-    for (struct link *l = k->huge.prev; l != &k->huge && resident_free > bytes;) {
-        if (purge_group(run_of_link(l), now)) {
-            gave = true;
-            l = k->huge.prev; /* several have left the list */
-        } else {
-            l = l->prev;
+        return false;
+    for (int kind = 0; kind < SPACE_KINDS; kind++) {
+        for (struct run_window *w = space_windows[kind].newest, *older; w != NULL; w = older) {
+            older = w->older;
+            dropped |= is_empty(w) && drop_window(w);
         }
     }
-    return gave;
-}
-
-bool runs_purge(size_t bytes) {
-    if (!lock_take(&space_lock))
-        return false;
-    uint64_t now = os_clock_us();
-    bool gave = purge_kind(&medium, bytes, now);
-    gave |= purge_kind(&small, bytes, now);
     lock_release(&space_lock);
-    return gave;
+    return dropped;
 }
 
-/* ---- for those who look ---- */
-
-struct run_window *space_first_window(void) {
-    return newest;
+/* One empty window of a kind is enough to go up and down by. */
+static void drop_if_second(struct run_window *w) {
+    for (struct run_window *x = space_windows[w->kind].oldest; x != NULL; x = x->newer)
+        if (x != w && is_empty(x)) {
+            (void)drop_window(w->resident_pages <= x->resident_pages ? w : x);
+            return;
+        }
 }
 
-struct run_window *space_next_window(const struct run_window *w) {
-    return record_of(w)->older;
+/* ---- opening ---- */
+
+/* Huge pages for the groups that lie wholly in [page, page + n), which have just become accessible. */
+static void advise_huge(struct run_window *w, size_t page, size_t n) {
+    size_t a_group = GROUP / os_facts.page;
+    for (size_t at = align_up(page, a_group); at + a_group <= page + n; at += a_group)
+        w->group[at / a_group].huge = os_advise_huge(page_start(w, at), GROUP);
 }
 
-unsigned space_used_runs(const struct run_window *w) {
-    return record_of(w)->used;
+/* Makes the closed pages among [page, page + n) accessible, and some behind them, so that it is not done
+   for each run. */
+static bool open_pages(struct run_window *w, size_t page, size_t n) {
+    size_t first = bits_next_set(w->closed, page, page + n);
+    if (first == page + n)
+        return true;
+    size_t huge_from = option(OPT_RUN_HUGE_FROM);
+    bool huge = w->kind == SPACE_SMALL && huge_from != 0 && space_totals.system >= huge_from;
+    size_t step = (os_facts.strict_commit ? RUN_SIZE : huge ? GROUP : OPEN_STEP) / os_facts.page;
+    if (step == 0)
+        step = 1;
+    size_t last = size_min(align_up(page + n, step), pages_a_window());
+    /* Not beyond the next page that is open: what follows it may be in use. */
+    last = size_max(bits_next_clear(w->closed, first, last), page + n);
+    if (!os_commit(page_start(w, first), (last - first) * os_facts.page))
+        return false;
+    space_totals.system += bits_count(w->closed, first, last - first) * os_facts.page;
+    bits_clear(w->closed, first, last - first);
+    if (huge)
+        advise_huge(w, first, last - first);
+    return true;
 }
 
-size_t space_resident_free(void) {
-    return resident_free;
+/* ---- taking ---- */
+
+/* What the program takes again although it was given back, or was kept for it, is a lesson. */
+static void learn(const struct run_window *w, size_t page, size_t n, size_t resident) {
+    uint64_t now = os_recent_us();
+    if (resident > 0 && purge_keeps_beyond_share())
+        keep_confirm(&space_keep, now);
+    if (resident == n)
+        return;
+    const struct group *g = &w->group[page * os_facts.page >> GROUP_SHIFT];
+    if (g->purged_us == 0)
+        return;
+    size_t gone = n - resident - bits_count(w->closed, page, n);
+    purge_regret(gone * os_facts.page, g->purged_us, now);
 }
 
-size_t space_system(void) {
-    return system_bytes;
+/* Free pages become the caller's.  False: they could not be made accessible. */
+static bool claim(struct run_window *w, size_t page, size_t n, enum page_state *state) {
+    size_t resident = bits_count(w->resident, page, n);
+    learn(w, page, n, resident);
+    bool untouched = bits_all(w->closed, page, n);
+    if (!open_pages(w, page, n))
+        return false;
+    *state = resident > 0 ? PAGES_RESIDENT : untouched || purge_zeroes() ? PAGES_ZERO : PAGES_GONE;
+    bits_clear(w->free, page, n);
+    bits_clear(w->resident, page, n);
+    bits_clear(w->recent, page, n);
+    w->free_pages -= (unsigned)n;
+    w->resident_pages -= (unsigned)resident;
+    count_group_pages(w, page, n, -1);
+    space_totals.resident_free -= resident * os_facts.page;
+    space_totals.in_use += n * os_facts.page;
+    return true;
+}
+
+/* The lowest place for n pages among the bits of `map`, w->free or w->resident. */
+static bool find_place(struct run_window *w, const uint64_t *map, size_t n, size_t align, size_t *page) {
+    size_t available = map == w->free ? w->free_pages : w->resident_pages;
+    if (available < n || w->longest < n)
+        return false;
+    size_t end = pages_a_window();
+    *page = bits_find(map, 0, end, n, align);
+    if (*page < end)
+        return true;
+    if (map == w->free)
+        w->longest = (unsigned)size_min(w->longest, n + align - 2);
+    return false;
+}
+
+static char *take_held(enum space_kind kind, size_t n, size_t align, enum page_state *state) {
+    size_t page;
+    for (struct run_window *w = space_windows[kind].oldest; w != NULL; w = w->newer)
+        if (find_place(w, w->resident, n, align, &page) && claim(w, page, n, state))
+            return page_start(w, page);
+    for (struct run_window *w = space_windows[kind].oldest; w != NULL; w = w->newer)
+        if (find_place(w, w->free, n, align, &page) && claim(w, page, n, state))
+            return page_start(w, page);
+    struct run_window *w = add_window(kind);
+    if (w == NULL)
+        return NULL;
+    if (!find_place(w, w->free, n, align, &page) || !claim(w, page, n, state)) {
+        (void)drop_window(w);
+        return NULL;
+    }
+    return page_start(w, page);
+}
+
+char *space_take(enum space_kind kind, size_t bytes, size_t align, enum page_state *state) {
+    assert_argument(bytes <= WINDOW / 2 && align <= WINDOW / 2);
+    if (!lock_take(&space_lock))
+        return NULL;
+    char *start = take_held(kind, bytes / os_facts.page, align / os_facts.page, state);
+    purge_by_age();
+    lock_release(&space_lock);
+    return start;
+}
+
+bool space_extend(char *start, size_t bytes, size_t more) {
+    struct run_window *w = window_of(start);
+    size_t page = page_number(start) + bytes / os_facts.page;
+    size_t n = more / os_facts.page;
+    enum page_state state;
+    if (page + n > pages_a_window() || !lock_take(&space_lock))
+        return false;
+    bool free = bits_all(w->free, page, n) && claim(w, page, n, &state);
+    lock_release(&space_lock);
+    return free;
+}
+
+/* ---- giving ---- */
+
+void space_give_held(char *start, size_t bytes, uint16_t gone) {
+    assert_argument(lock_is_mine(&space_lock));
+    struct run_window *w = window_of(start);
+    size_t page = page_number(start);
+    size_t n = bytes / os_facts.page;
+    bits_set(w->free, page, n);
+    bits_set(w->resident, page, n);
+    bits_set(w->recent, page, n);
+    size_t resident = n;
+    for (; gone != 0; gone &= (uint16_t)(gone - 1)) {
+        size_t p = page + (size_t)__builtin_ctz(gone);
+        bits_clear(w->resident, p, 1);
+        bits_clear(w->recent, p, 1);
+        resident--;
+    }
+    w->free_pages += (unsigned)n;
+    w->resident_pages += (unsigned)resident;
+    w->longest = (unsigned)pages_a_window();
+    count_group_pages(w, page, n, 1);
+    space_totals.in_use -= bytes;
+    space_totals.resident_free += resident * os_facts.page;
+    purge_beyond_share(bytes);
+    if (is_empty(w))
+        drop_if_second(w);
+}
+
+/* A range that came while the lock was not to be had, kept in its own first words. */
+struct left {
+    struct left *next;
+    size_t bytes;
+};
+static _Atomic(struct left *) lefts;
+
+static void leave(char *start, size_t bytes) {
+    struct left *l = (struct left *)start;
+    l->bytes = bytes;
+    l->next = atomic_load_explicit(&lefts, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&lefts, &l->next, l, memory_order_release,
+                                                  memory_order_relaxed)) {
+    }
+}
+
+static void gather(void) {
+    struct left *l = atomic_exchange_explicit(&lefts, NULL, memory_order_acquire);
+    while (l != NULL) {
+        struct left *next = l->next;
+        space_give_held((char *)l, l->bytes, 0);
+        l = next;
+    }
+}
+
+void space_give(char *start, size_t bytes, uint16_t gone) {
+    if (!lock_take(&space_lock)) {
+        leave(start, bytes);
+        return;
+    }
+    if (UNLIKELY(atomic_load_explicit(&lefts, memory_order_relaxed) != NULL))
+        gather();
+    space_give_held(start, bytes, gone);
+    purge_by_age();
+    lock_release(&space_lock);
 }

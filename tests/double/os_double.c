@@ -288,6 +288,10 @@ bool os_advise_huge(void *start, size_t len) {
     return ok;
 }
 
+bool os_advise_small(void *start, size_t len) {
+    return os_advise_huge(start, len);
+}
+
 void os_name(void *start, size_t len, const char *name) {
     counter_add(COUNT_SYS_OTHER, 1);
     enter();
@@ -375,6 +379,10 @@ uint64_t os_clock_us(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+uint64_t os_recent_us(void) {
+    return os_clock_us();
 }
 
 void os_read_facts(void) {

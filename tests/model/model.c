@@ -53,8 +53,10 @@ static const struct configuration configurations[] = {
     {"perturb", ",perturb=90"},
     {"unsorted_limit", ",tcache_unsorted_limit=3"},
     {"thp", ",hugetlb=1"},
-    {"runs", ",runs=1"},
-    {"runs_shallow", ",runs=1,tcache_count=2,tcache_depth_max=2,run_keep=0,depot_bytes=65536"},
+    {"runs", ",runs=1,run_block_max=32m,purge_delay=1000"},
+    {"runs_shallow", ",runs=1,tcache_count=2,tcache_depth_max=2,run_keep=0,depot_bytes=65536,purge_delay=1"},
+    {"runs_alone", ",runs=1,run_block_max=0"},
+    {"runs_purge", ",runs=1,run_block_max=32m,run_keep=0,purge_delay=1,run_huge_from=1,tcache_count=2"},
 };
 enum { CONFIGURATIONS = sizeof configurations / sizeof configurations[0] };
 

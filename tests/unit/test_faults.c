@@ -87,9 +87,8 @@ static void check_memory(void) {
     /* What the kernel would not take back is still there. */
     CHECK(accessible >= accounted && accessible - accounted <= double_refused());
     size_t windows = counter_get(COUNT_SUBHEAPS) * HEAP_MAX;
-    for (struct run_window *w = space_first_window(); w != NULL; w = space_next_window(w))
-        windows += WINDOW;
-    size_t of_windows = space_system();
+    windows += space_totals.windows * WINDOW;
+    size_t of_windows = space_totals.system;
     struct arena *a = &main_arena;
     while ((a = arena_next(a)) != &main_arena)
         for (struct heap *h = heap_of(a->top); h != NULL; h = h->prev)
@@ -321,8 +320,8 @@ static void first_objects(void) {
 static void runs_to_the_next_step(void) {
     with_runs();
     keep_new(rung_malloc(16), 16);
-    size_t system = space_system();
-    while (space_system() == system)
+    size_t system = space_totals.system;
+    while (space_totals.system == system)
         CHECK(rung_malloc(32768) != NULL);
 }
 static void more_runs(void) {

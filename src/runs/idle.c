@@ -1,0 +1,142 @@
+#include "runs/idle.h"
+
+#include "options/options.h"
+#include "runs/purge.h"
+#include "runs/size_class.h"
+#include "runs/space.h"
+
+/* Whether all objects from `first` to `last` are free. */
+static bool all_free(struct run *r, size_t first, size_t last) {
+#define TEST(word, mask)                                                                           \
+    if ((~*object_word(r, word) & (mask)) != 0)                                                    \
+    return false
+    BITS_EACH_WORD(first, last - first + 1, TEST)
+#undef TEST
+    return true;
+}
+
+/* What lies behind the last object belongs to none. */
+bool idle_page(struct run *r, size_t page) {
+    size_t size = run_bin_size(r->bin);
+    size_t last_object = RUN_SIZE / size - 1;
+    size_t first = run_object_index(r->bin, page * os_facts.page);
+    size_t last = run_object_index(r->bin, (page + 1) * os_facts.page - 1);
+    return first > last_object || all_free(r, first, size_min(last, last_object));
+}
+
+static void count(struct run *r, int idle_pages, int known_pages) {
+    size_t bytes = (size_t)(idle_pages > 0 ? idle_pages : -idle_pages) * os_facts.page;
+    if (idle_pages > 0)
+        atomic_fetch_add_explicit(&runs_idle, bytes, memory_order_relaxed);
+    else
+        atomic_fetch_sub_explicit(&runs_idle, bytes, memory_order_relaxed);
+    if (known_pages > 0)
+        atomic_fetch_add_explicit(&group_of(run_start(r))->idle, (uint16_t)known_pages,
+                                  memory_order_relaxed);
+    else
+        atomic_fetch_sub_explicit(&group_of(run_start(r))->idle, (uint16_t)-known_pages,
+                                  memory_order_relaxed);
+}
+
+void idle_begin(struct idle_list *l, struct run *r, bool resident) {
+    int pages = (int)(RUN_SIZE / os_facts.page);
+    uint32_t now_ms = (uint32_t)(os_recent_us() / 1000);
+    uint16_t all = (uint16_t)((1u << pages) - 1);
+    r->idle_ms = now_ms;
+    r->gone_ms = now_ms - (uint32_t)(2 * KEEP_SOON_US / 1000); /* nobody will regret it */
+    if (resident) {
+        r->idle = all;
+        list_insert_after(l->head.prev, &r->idle_link);
+    } else {
+        r->gone = all;
+    }
+    count(r, resident ? pages : 0, pages);
+}
+
+void idle_after_give(struct idle_list *l, struct run *r, size_t offset, size_t size) {
+    unsigned became = 0;
+    size_t last = (offset + size - 1) / os_facts.page;
+    for (size_t page = offset / os_facts.page; page <= last; page++)
+        if (idle_page(r, page))
+            became |= 1u << page;
+    if (became == 0)
+        return;
+    if (r->idle == 0)
+        list_insert_after(l->head.prev, &r->idle_link);
+    r->idle |= (uint16_t)became;
+    r->idle_ms = (uint32_t)(os_recent_us() / 1000);
+    count(r, __builtin_popcount(became), __builtin_popcount(became));
+}
+
+/* The pages [first, last] are wanted again. */
+static void regret(struct run *r, unsigned gone_pages) {
+    uint64_t now = os_recent_us();
+    uint32_t since = (uint32_t)(now / 1000) - r->gone_ms;
+    if (since > KEEP_SOON_US / 1000 || !lock_take(&space_lock))
+        return;
+    purge_regret(gone_pages * os_facts.page, now, now);
+    lock_release(&space_lock);
+}
+
+void idle_before_take(struct run *r, size_t offset, size_t end) {
+    size_t first = offset / os_facts.page;
+    size_t last = (end - 1) / os_facts.page;
+    unsigned pages = ((2u << (last - first)) - 1) << first;
+    unsigned idle = r->idle & pages;
+    unsigned gone = r->gone & pages;
+    if ((idle | gone) == 0)
+        return;
+    r->idle &= (uint16_t)~idle;
+    r->gone &= (uint16_t)~gone;
+    if (idle != 0 && r->idle == 0)
+        list_remove(&r->idle_link);
+    count(r, -__builtin_popcount(idle), -__builtin_popcount(idle | gone));
+    if (gone != 0)
+        regret(r, (unsigned)__builtin_popcount(gone));
+}
+
+void idle_forget(struct run *r) {
+    if (r->idle != 0)
+        list_remove(&r->idle_link);
+    count(r, -__builtin_popcount(r->idle), -__builtin_popcount(r->idle | r->gone));
+}
+
+static struct run *first_of(const struct idle_list *l) {
+    return (struct run *)((char *)l->head.next - offsetof(struct run, idle_link));
+}
+
+bool idle_purge(struct idle_list *l, unsigned most, bool aged) {
+    uint32_t now_ms = (uint32_t)(os_recent_us() / 1000);
+    bool went = false;
+    for (unsigned i = 0; i < most && !list_empty(&l->head); i++) {
+        struct run *r = first_of(l);
+        if (aged && now_ms - r->idle_ms < option(OPT_PURGE_DELAY))
+            break;
+        list_remove(&r->idle_link);
+        if (purge_idle(r, aged ? PURGE_AGED : PURGE_BEYOND_SHARE))
+            went = true;
+        else
+            list_insert_after(l->head.prev, &r->idle_link); /* it may stay, or its huge page shall */
+    }
+    return went;
+}
+
+bool idle_purge_all(struct idle_list *l) {
+    bool went = false;
+    struct idle_list stay;
+    list_init(&stay.head);
+    while (!list_empty(&l->head)) {
+        struct run *r = first_of(l);
+        list_remove(&r->idle_link);
+        if (purge_idle(r, PURGE_ALL))
+            went = true;
+        else
+            list_insert_after(&stay.head, &r->idle_link);
+    }
+    while (!list_empty(&stay.head)) {
+        struct link *l1 = stay.head.next;
+        list_remove(l1);
+        list_insert_after(l->head.prev, l1);
+    }
+    return went;
+}

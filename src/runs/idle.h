@@ -1,0 +1,36 @@
+/* Pages of a run on which no object is out.  A page becomes idle when the last object that touches it
+   comes back, and stays known as idle, or as gone once it was purged, until an object on it is handed
+   out again. */
+#ifndef RUNG_RUNS_IDLE_H
+#define RUNG_RUNS_IDLE_H
+
+#include "runs/window.h"
+
+/* The runs of one size that have idle pages, those first that have had them longest. */
+struct idle_list {
+    struct link head;
+};
+
+/* Whether no object that is out touches the page.  Lock of its size held, like below. */
+bool idle_page(struct run *r, size_t page);
+
+/* r is new, and nothing of it handed out yet. */
+void idle_begin(struct idle_list *l, struct run *r, bool resident);
+
+/* An object of r, size bytes at offset, has come back. */
+void idle_after_give(struct idle_list *l, struct run *r, size_t offset, size_t size);
+
+/* The objects in [offset, end) are handed out. */
+void idle_before_take(struct run *r, size_t offset, size_t end);
+
+/* r becomes free whole, or is looked at no more. */
+void idle_forget(struct run *r);
+
+/* Purges idle pages of up to `most` runs, as far as they may not stay.  `aged`: of those only that are
+   idle for purge_delay.  True if any went. */
+bool idle_purge(struct idle_list *l, unsigned most, bool aged);
+
+/* All of them, whatever may stay. */
+bool idle_purge_all(struct idle_list *l);
+
+#endif
