@@ -46,7 +46,8 @@ static struct worker {
 } workers[WORKERS_MAX];
 
 static size_t tick, requests, running;
-static enum { TAKE_IN, ANSWER, DROP, STAGES, NOTHING } stage;
+enum { TAKE_IN, ANSWER, DROP, STAGES, NOTHING };
+static int stage;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t go = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
 static size_t round_number, busy;

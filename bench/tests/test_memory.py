@@ -55,6 +55,7 @@ class Reading(unittest.TestCase):
         found = one_run()
         self.assertEqual(found.per_second("burst", "calls"), 50)
         self.assertEqual(found.per_second("burst", "faults"), 100)
+        self.assertEqual(one_run(operations=200.0).per_million("burst", "faults", "operations"), 500000)
         self.assertEqual(found.used("calls"), 51)
         self.assertAlmostEqual(found.used("system"), 0.002)
 

@@ -74,17 +74,26 @@ class Run:
                 return begin, end
         raise Failure(f"the program had no phase '{phase}': it and the harness are not of the same build")
 
-    def per_second(self, phase, what):
-        """How much `what` ("faults", "calls") grew a second in a phase; None where nobody counts it."""
+    def length(self, phase):
         begin, end = self.span(phase)
-        if getattr(begin, what) < 0 or end.time <= begin.time:
-            return None
-        return (getattr(end, what) - getattr(begin, what)) / (end.time - begin.time)
+        return end.time - begin.time
+
+    def grown(self, phase, what):
+        """How much `what` ("faults", "calls") grew in a phase; None where nobody counts it."""
+        return difference(*self.span(phase), what)
+
+    def per_second(self, phase, what):
+        grown = self.grown(phase, what)
+        return None if grown is None else grown / self.length(phase)
+
+    def per_million(self, phase, what, operations):
+        """Of the program's own figure `operations`."""
+        grown = self.grown(phase, what)
+        return None if grown is None else grown / self.figures[operations] * 1e6
 
     def used(self, what):
         """How much `what` grew from start to end; None where nobody counts it."""
-        begin, end = self.moment("start"), self.moment("end")
-        return None if getattr(begin, what) < 0 else getattr(end, what) - getattr(begin, what)
+        return difference(self.moment("start"), self.moment("end"), what)
 
     def largest_virtual(self):
         return max(self.virtual[self.sample_at("start") : self.sample_at("end") + 1])
@@ -99,6 +108,10 @@ class Run:
     def live_time(self):
         """The same of what is alive, for programs that tell."""
         return area([time for time, _ in self.live], [value for _, value in self.live], self.moment("start").time, self.moment("end").time)
+
+
+def difference(begin, end, what):
+    return None if getattr(begin, what) < 0 else getattr(end, what) - getattr(begin, what)
 
 
 def last_before(pairs, time):

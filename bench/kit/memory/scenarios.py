@@ -119,8 +119,9 @@ ALL = {one.name: one for one in (
         "churn", ("churn",),
         "two threads replace blocks of 16 bytes to 4 MiB at random, and nothing grows",
         (Figure("system calls for memory, in the steady state", "/s", lambda run: run.per_second("steady", "calls")),
-         Figure("page faults, in the steady state", "/s", lambda run: run.per_second("steady", "faults")),
-         Figure("operations, in the steady state", "/s", lambda run: run.figures["operations"] / (run.span("steady")[1].time - run.span("steady")[0].time), better=MORE),
+         Figure("the same, of a million operations", "", lambda run: run.per_million("steady", "calls", "operations")),
+         Figure("page faults, of a million operations", "", lambda run: run.per_million("steady", "faults", "operations")),
+         Figure("operations, in the steady state", "/s", lambda run: run.figures["operations"] / run.length("steady"), better=MORE),
          Figure("kept when all is freed, above start", "MiB", lambda run: run.above_start("settled"))),
         7, moments=("settled",)),
 )}

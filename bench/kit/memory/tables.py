@@ -32,7 +32,8 @@ def owed(document, summary):
             cells = [amount(row["cells"][name]["value"], row["unit"]) + verdict(row["cells"][name]) for name in names]
             best = [row["best"] or "", *(number(row["ratios"].get(name)) for name in rungs)] if others and rungs else []
             rows.append(["" if at else scenario, f"{row['label']}{', ' + UNITS[row['unit']] if UNITS[row['unit']] else ''}", row["owed"], *cells, *best])
-    note = f"medians of {document['rounds']} rounds; met is what holds in every round"
+    rounds = document["rounds"]
+    note = "one round" if rounds == 1 else f"medians of {rounds} rounds; met is what holds in every round"
     if document["scale"] != 1:
         note += f"; with {document['scale']:g} of the work nothing is owed"
     heads = ["scenario", "", "owed", *names, *(["best other", *(f"{name} / best" for name in rungs)] if others and rungs else [])]

@@ -29,10 +29,11 @@ class Watcher(Meter):
             printed, said, status = self.launch(arguments, where, environment, workload, contender)
             figures, ended = self.read(report) if status == 0 else ({}, str(status))
             self.judge(workload, contender, ended, printed, said)
-            run = Run(*read_samples(samples.read_text()), *read_moments(moments.read_text()), figures["peak"] / MIB, figures["cpu"], self.read_own(own))
-            return sample_of(run, scenarios.ALL[workload.name])
-        except Failure as failure:
-            raise Failure(f"{workload.name} under {contender.name}: {failure}") from failure
+            try:
+                run = Run(*read_samples(samples.read_text()), *read_moments(moments.read_text()), figures["peak"] / MIB, figures["cpu"], self.read_own(own))
+                return sample_of(run, scenarios.ALL[workload.name])
+            except Failure as failure:
+                raise Failure(f"{workload.name} under {contender.name}: {failure}") from failure
         finally:
             shutil.rmtree(where, ignore_errors=True)
             for file in (samples, moments, report, own):
