@@ -80,7 +80,16 @@ static SLOW void *from_runs_slow(size_t req) {
 
 /* Of the windows' whole pages. */
 static SLOW void *from_pages(size_t req, size_t align, bool *zero) {
-    return req <= option(OPT_RUN_BLOCK_MAX) ? block_take(req, align, zero) : NULL;
+    if (req > option(OPT_RUN_BLOCK_MAX))
+        return NULL;
+    if (req > RUN_MAX && req <= BLOCK_BIN_MAX && align <= os_facts.page) {
+        unsigned bin = block_bin_of_request(req);
+        void *mem = deep_is_live() ? deep_take_block(bin) : NULL;
+        if (mem != NULL)
+            return mem;
+        req = block_bin_size(bin);
+    }
+    return block_take(req, align, zero);
 }
 
 static HOT void *from_runs(size_t req, bool *zero) {
@@ -223,15 +232,31 @@ static SLOW void free_object(void *mem, unsigned bin) {
     depot_leave(bin, &mem, 1);
 }
 
+/* Into the thread's cache, when it is of a size that is kept there; false: it is not, or no block. */
+static bool block_to_cache(void *mem, size_t size) {
+    if (size <= RUN_MAX || size > BLOCK_BIN_MAX || !deep_is_live())
+        return false;
+    unsigned bin = block_bin_of_request(size);
+    if (block_bin_size(bin) != size || !block_mark(mem))
+        return false;
+    deep_put_block(bin, mem);
+    return true;
+}
+
+static SLOW void free_block(void *mem) {
+    size_t size = block_size(mem);
+    if (UNLIKELY(option(OPT_PERTURB) != 0) && size != 0)
+        clear_for_debugging(mem);
+    if (!block_to_cache(mem, size) && UNLIKELY(!block_give(mem)))
+        die(headless_is_free(mem) ? MSG_FREE_TCACHE_DOUBLE : MSG_FREE_POINTER, mem, 0);
+}
+
 static SLOW void free_headless(void *mem) {
     unsigned bin = run_bin_of(mem);
     if (LIKELY(bin != SLOT_PAGES))
         free_object(mem, bin);
-    else if (UNLIKELY(option(OPT_PERTURB) != 0) && block_size(mem) != 0) {
-        clear_for_debugging(mem);
-        (void)block_give(mem);
-    } else if (UNLIKELY(!block_give(mem)))
-        die(headless_is_free(mem) ? MSG_FREE_TCACHE_DOUBLE : MSG_FREE_POINTER, mem, 0);
+    else
+        free_block(mem);
 }
 
 /* A large chunk goes into the calling thread's cache, if tcache_max says so and there is room. */

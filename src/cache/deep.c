@@ -7,13 +7,14 @@
 #include "chunk/meta.h"
 #include "guard/assert.h"
 #include "options/options.h"
+#include "runs/block.h"
 #include "runs/run.h"
 
 /* Never written to, but not const: a write would be a bug that a fault should show. */
 static void *no_object = NULL;
 struct deep deep_none = {
-    .top = {[0 ... RUN_BINS] = &no_object},
-    .full = {[0 ... RUN_BINS] = &no_object},
+    .top = {[0 ... DEEP_BINS - 1] = &no_object},
+    .full = {[0 ... DEEP_BINS - 1] = &no_object},
 };
 
 /* How many calls off the hot path lie between two looks at a bin that may be idle. */
@@ -21,9 +22,15 @@ enum { LOOK_EVERY = 32 };
 
 /* ---- how deep ---- */
 
-/* At most 255 objects, so that with the NULL below them they are a round number, and 64 KiB. */
+static size_t bin_size(unsigned bin) {
+    return bin < RUN_BINS ? run_bin_size(bin) : block_bin_size(bin - DEEP_BLOCKS);
+}
+
+/* At most 255 objects, so that with the NULL below them they are a round number, and 64 KiB; of blocks, 1
+   MiB. */
 static size_t cap_max(unsigned bin) {
-    size_t n = size_min(size_min(64 * KIB / run_bin_size(bin), 255), option(OPT_TCACHE_DEPTH_MAX));
+    size_t bytes = bin < RUN_BINS ? 64 * KIB : MIB;
+    size_t n = size_min(size_min(bytes / bin_size(bin), 255), option(OPT_TCACHE_DEPTH_MAX));
     return size_max(n, 1);
 }
 
@@ -39,8 +46,8 @@ static size_t length_for(size_t cap) {
 
 static void set_cap(struct deep *d, unsigned bin, size_t cap) {
     struct deep_depth *p = &d->depth[bin];
-    d->budget += p->cap * run_bin_size(bin);
-    d->budget -= size_min(cap * run_bin_size(bin), d->budget);
+    d->budget += p->cap * bin_size(bin);
+    d->budget -= size_min(cap * bin_size(bin), d->budget);
     p->cap = (uint16_t)cap;
     d->full[bin] = p->slots + cap;
 }
@@ -67,9 +74,11 @@ static bool lengthen(struct deep *d, unsigned bin, size_t cap) {
 
 static void deepen(struct deep *d, unsigned bin) {
     struct deep_depth *p = &d->depth[bin];
-    size_t size = run_bin_size(bin);
+    size_t size = bin_size(bin);
     p->missed = true;
     size_t first = size_min(size_max(option(OPT_TCACHE_COUNT), 2) - 1, cap_max(bin));
+    if (bin >= DEEP_BLOCKS)
+        first = 1;
     size_t deeper = p->cap == 0 ? first : size_min(p->cap * 2 + (size_t)1, cap_max(bin));
     if (p->cap != 0 && (deeper == p->cap || (deeper - p->cap) * size > d->budget))
         return;
@@ -83,7 +92,11 @@ static void deepen(struct deep *d, unsigned bin) {
 static void leave_oldest(struct deep *d, unsigned bin, size_t n) {
     struct deep_depth *p = &d->depth[bin];
     size_t count = count_of(d, bin);
-    depot_leave(bin, p->slots + 1, n);
+    if (bin < RUN_BINS)
+        depot_leave(bin, p->slots + 1, n);
+    else
+        for (size_t i = 1; i <= n; i++)
+            block_give_marked(p->slots[i]);
     memmove(p->slots + 1, p->slots + 1 + n, (count - n) * sizeof *p->slots);
     d->top[bin] -= n;
 }
@@ -93,7 +106,7 @@ static void look_around(struct deep *d) {
     if (++d->visits % LOOK_EVERY != 0)
         return;
     unsigned bin = d->hand;
-    d->hand = (bin + 1) % RUN_BINS;
+    d->hand = (bin + 1) % DEEP_BINS;
     struct deep_depth *p = &d->depth[bin];
     if (p->cap == 0)
         return;
@@ -129,20 +142,50 @@ void *deep_take(unsigned bin) {
     return mem;
 }
 
+/* The bin is full.  False: it stays so. */
+static bool make_place(struct deep *d, unsigned bin) {
+    struct deep_depth *p = &d->depth[bin];
+    size_t before = p->cap;
+    deepen(d, bin);
+    if (UNLIKELY(p->slots == NULL))
+        return false;
+    if (p->cap == before)
+        leave_oldest(d, bin, (count_of(d, bin) + 1) / 2);
+    return true;
+}
+
 void deep_put(unsigned bin, void *mem) {
     struct deep *d = self.deep;
     if (deep_push(d, bin, mem))
         return;
-    struct deep_depth *p = &d->depth[bin];
-    size_t before = p->cap;
-    deepen(d, bin);
-    if (UNLIKELY(p->slots == NULL)) {
+    if (LIKELY(make_place(d, bin)))
+        (void)deep_push(d, bin, mem);
+    else
         depot_leave(bin, &mem, 1);
-        return;
+    look_around(d);
+}
+
+/* ---- blocks: nothing is written in them ---- */
+
+void *deep_take_block(unsigned bin) {
+    struct deep *d = self.deep;
+    void **top = d->top[DEEP_BLOCKS + bin];
+    if (*top == NULL) {
+        d->depth[DEEP_BLOCKS + bin].missed = true;
+        return NULL;
     }
-    if (p->cap == before)
-        leave_oldest(d, bin, (count_of(d, bin) + 1) / 2);
-    (void)deep_push(d, bin, mem);
+    d->top[DEEP_BLOCKS + bin] = top - 1;
+    block_unmark(*top);
+    return *top;
+}
+
+void deep_put_block(unsigned bin, void *mem) {
+    struct deep *d = self.deep;
+    bin += DEEP_BLOCKS;
+    if (d->top[bin] != d->full[bin] || make_place(d, bin))
+        *++d->top[bin] = mem;
+    else
+        block_give_marked(mem);
     look_around(d);
 }
 
@@ -161,7 +204,7 @@ bool deep_start(void) {
 
 void deep_empty(void) {
     struct deep *d = self.deep;
-    for (unsigned bin = 0; bin < RUN_BINS; bin++)
+    for (unsigned bin = 0; bin < DEEP_BINS; bin++)
         if (count_of(d, bin) > 0)
             leave_oldest(d, bin, count_of(d, bin));
 }
@@ -170,7 +213,7 @@ void deep_stop(void) {
     struct deep *d = self.deep;
     deep_empty();
     self.deep = &deep_none;
-    for (unsigned bin = 0; bin < RUN_BINS; bin++)
+    for (unsigned bin = 0; bin < DEEP_BINS; bin++)
         if (d->depth[bin].slots != NULL)
             meta_free(d->depth[bin].slots, d->depth[bin].length * sizeof(void *));
     meta_free(d, sizeof *d);
@@ -187,7 +230,7 @@ bool deep_holds(const struct deep *d, unsigned bin, const void *mem) {
 
 size_t deep_bytes(const struct deep *d) {
     size_t bytes = 0;
-    for (unsigned bin = 0; bin < RUN_BINS; bin++)
-        bytes += count_of(d, bin) * run_bin_size(bin);
+    for (unsigned bin = 0; bin < DEEP_BINS; bin++)
+        bytes += count_of(d, bin) * bin_size(bin);
     return bytes;
 }

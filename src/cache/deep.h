@@ -9,8 +9,9 @@
  *   full[bin] -----------------------------------------------+   where top may not go beyond
  *
  * Before a bin's first use both lead to a NULL that all share: it is empty, and full.  So is, for ever,
- * the bin behind the last, which stands for what lies in no run (SLOT_PAGES): the hot path of free
- * need not ask whether the pointer is an object's.
+ * the bin behind the last size, which stands for what lies in no run (SLOT_PAGES): the hot path of free
+ * need not ask whether the pointer is an object's.  Behind it are the bins of blocks up to 256 KiB,
+ * which are off the hot path.
  *
  * The objects themselves are not linked, so neither putting away, taking out, nor passing on reads
  * one: what went cold stays untouched.  Written is the key (chunk/cached.h), which tells of a
@@ -35,10 +36,16 @@ struct deep_depth {
     bool missed;    /* it was empty or full since it was last looked at */
 };
 
+/* The bins: the sizes of runs, the one that stands for none of them, the blocks. */
+enum {
+    DEEP_BLOCKS = RUN_BINS + 1,
+    DEEP_BINS = DEEP_BLOCKS + BLOCK_BINS,
+};
+
 struct deep {
-    void **top[RUN_BINS + 1];
-    void **full[RUN_BINS + 1];
-    struct deep_depth depth[RUN_BINS];
+    void **top[DEEP_BINS];
+    void **full[DEEP_BINS];
+    struct deep_depth depth[DEEP_BINS];
     size_t budget; /* bytes of objects that bins may still deepen by */
     unsigned hand; /* the bin that is looked at next */
     unsigned visits;
@@ -89,6 +96,12 @@ void *deep_take(unsigned bin);
 
 /* Puts an object into the bin, whatever its room. */
 void deep_put(unsigned bin, void *mem);
+
+/* A block of block_bin_size(bin) bytes from the cache; NULL: there is none. */
+void *deep_take_block(unsigned bin);
+
+/* Puts a marked block of that size into the cache. */
+void deep_put_block(unsigned bin, void *mem);
 
 /* Whether the object lies in d. */
 bool deep_holds(const struct deep *d, unsigned bin, const void *mem);

@@ -84,8 +84,13 @@ void snapshot_totals(struct totals *t) {
 void totals_add_runs(struct totals *t) {
     struct runs_totals r;
     runs_count(&r);
-    size_t system = space_totals.system;
-    size_t in_use = space_totals.in_use - (r.used - r.out);
+    struct space_totals space = {0};
+    if (lock_take(&space_lock)) {
+        space = space_totals;
+        lock_release(&space_lock);
+    }
+    size_t system = space.system;
+    size_t in_use = space.in_use - size_min(r.used - r.out, space.in_use);
     t->free_bytes += system - size_min(in_use, system);
     t->free_chunks += system > 0; /* they are not counted one by one */
     t->system += system;

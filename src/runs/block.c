@@ -20,19 +20,46 @@ void *block_take(size_t req, size_t align, bool *zero) {
     char *start = space_take(SPACE_LARGE, bytes, size_max(align, os_facts.page), &state);
     *zero = state == PAGES_ZERO;
     if (start != NULL)
-        *pages_of(start) = (uint16_t)(bytes / os_facts.page);
+        *pages_of(start) = (uint16_t)whole_pages_in(bytes);
     return start;
 }
 
-bool block_give(void *mem) {
+/* In what block_pages says of a block. */
+#define MARKED 0x8000
+
+/* Replaces what is said of a block whose mark is `marked`.  In one step: of two that free the same block one
+   finds it gone.  Returns its pages; 0: there is no such block. */
+static size_t replace(void *mem, bool marked, uint16_t with) {
     if (!ptr_is_aligned(mem, os_facts.page))
-        return false;
-    /* In one step: of two that free the same block one finds it gone. */
-    size_t pages = __atomic_exchange_n(pages_of(mem), 0, __ATOMIC_RELAXED);
+        return 0;
+    uint16_t *pages = pages_of(mem);
+    uint16_t said = __atomic_load_n(pages, __ATOMIC_RELAXED);
+    do {
+        if (said == 0 || ((said & MARKED) != 0) != marked)
+            return 0;
+    } while (!__atomic_compare_exchange_n(pages, &said, with == MARKED ? said ^ MARKED : with, true,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return said & ~(size_t)MARKED;
+}
+
+bool block_give(void *mem) {
+    size_t pages = replace(mem, false, 0);
     if (pages == 0)
         return false;
     space_give(mem, pages * os_facts.page, 0);
     return true;
+}
+
+bool block_mark(void *mem) {
+    return replace(mem, false, MARKED) != 0;
+}
+
+void block_unmark(void *mem) {
+    *pages_of(mem) ^= MARKED;
+}
+
+void block_give_marked(void *mem) {
+    space_give(mem, replace(mem, true, 0) * os_facts.page, 0);
 }
 
 bool block_resize(void *mem, size_t req) {
@@ -42,14 +69,15 @@ bool block_resize(void *mem, size_t req) {
     size_t bytes = whole_pages(req);
     if (bytes > have && !space_extend(mem, have, bytes - have))
         return false;
-    *pages_of(mem) = (uint16_t)(bytes / os_facts.page);
+    *pages_of(mem) = (uint16_t)whole_pages_in(bytes);
     if (bytes < have)
         space_give((char *)mem + bytes, have - bytes, 0);
     return true;
 }
 
 size_t block_size(const void *mem) {
-    return ptr_is_aligned(mem, os_facts.page) ? *pages_of(mem) * os_facts.page : 0;
+    uint16_t pages = ptr_is_aligned(mem, os_facts.page) ? *pages_of(mem) : MARKED;
+    return (pages & MARKED) == 0 ? pages * os_facts.page : 0;
 }
 
 size_t headless_size(const void *mem) {
@@ -60,5 +88,5 @@ size_t headless_size(const void *mem) {
 
 bool headless_is_free(const void *mem) {
     struct run_window *w = window_of(mem);
-    return bit_get(w->free, page_number(mem));
+    return bit_get(w->free, page_number(mem)) || (w->block_pages[page_number(mem)] & MARKED) != 0;
 }

@@ -14,16 +14,30 @@ void *block_take(size_t req, size_t align, bool *zero);
 /* False: no block starts at mem, which lies in a window of runs but in no run. */
 bool block_give(void *mem);
 
+/* ---- blocks that a thread's cache keeps: marked, so that a second free is seen ---- */
+
+/* False: no block starts at mem, or it is marked already. */
+bool block_mark(void *mem);
+
+/* The user's again. */
+void block_unmark(void *mem);
+
+/* A marked block's pages go back. */
+void block_give_marked(void *mem);
+
+/* ---- */
+
 /* In place, longer or shorter.  False: it stays as it is. */
 bool block_resize(void *mem, size_t req);
 
-/* Of mem in a window of runs but in no run: the bytes of the block that starts there; 0: none does. */
+/* Of mem in a window of runs but in no run: the bytes of the block that starts there; 0: none does, or it is
+   marked. */
 size_t block_size(const void *mem);
 
 /* Of any mem in a window of runs: the bytes of the object or block that starts there; 0: none does. */
 size_t headless_size(const void *mem);
 
-/* Whether it lies on a free page: for the choice of a message. */
+/* Whether it lies on a free page, or is marked: for the choice of a message. */
 bool headless_is_free(const void *mem);
 
 #endif

@@ -25,15 +25,15 @@ static bool is_subset(const uint64_t *part, const uint64_t *whole) {
 
 /* Every page that is not free belongs to the head, to a run or to a block. */
 static const char *check_owners(struct run_window *w, const void **where) {
-    size_t a_slot = RUN_SIZE / os_facts.page;
+    size_t a_slot = whole_pages_in(RUN_SIZE);
     for (size_t page = HEAD_RUNS * a_slot; page < pages_a_window();) {
         *where = page_start(w, page);
         size_t n = 1;
         bool run = w->slot[page / a_slot] != SLOT_PAGES;
         if (run)
             n = a_slot;
-        else if (w->block_pages[page] != 0)
-            n = w->block_pages[page];
+        else if ((w->block_pages[page] & 0x7fff) != 0)
+            n = w->block_pages[page] & 0x7fff;
         else if (!bit_get(w->free, page) && single_threaded()) /* others' blocks are on their way */
             return "a page belongs to nobody and is not free";
         if ((run || w->block_pages[page] != 0) && bits_count(w->free, page, n) != 0)
@@ -55,9 +55,14 @@ static const char *check_window(struct run_window *w, const void **where) {
     if (bits_count(w->free, 0, pages) != w->free_pages ||
         bits_count(w->resident, 0, pages) != w->resident_pages)
         return "a window's pages do not add up";
-    if (bits_find(w->free, 0, pages, w->longest + (size_t)1, 1) < pages)
-        return "a window has more free pages in a row than it says";
-    size_t a_group = GROUP / os_facts.page;
+    for (size_t n = 1; n <= PLACE_EXACT; n++)
+        if (bits_find(w->free, 0, pages, n, 1) < w->free_places.from[n - 1] ||
+            bits_find(w->resident, 0, pages, n, 1) < w->resident_places.from[n - 1])
+            return "there are free pages where none are looked for";
+    size_t a_slot = whole_pages_in(RUN_SIZE);
+    if (bits_find(w->free, 0, pages, a_slot, a_slot) < w->free_places.from[PLACE_SLOT])
+        return "there is a free slot where none is looked for";
+    size_t a_group = whole_pages_in(GROUP);
     for (size_t g = 0; g < GROUPS_A_WINDOW; g++)
         if (bits_count(w->free, g * a_group, a_group) != w->group[g].free_pages)
             return "a group's pages do not add up";

@@ -17,8 +17,7 @@ static bool all_free(struct run *r, size_t first, size_t last) {
 
 /* What lies behind the last object belongs to none. */
 bool idle_page(struct run *r, size_t page) {
-    size_t size = run_bin_size(r->bin);
-    size_t last_object = RUN_SIZE / size - 1;
+    size_t last_object = run_object_index(r->bin, RUN_SIZE - run_bin_size(r->bin));
     size_t first = run_object_index(r->bin, page * os_facts.page);
     size_t last = run_object_index(r->bin, (page + 1) * os_facts.page - 1);
     return first > last_object || all_free(r, first, size_min(last, last_object));
@@ -39,7 +38,7 @@ static void count(struct run *r, int idle_pages, int known_pages) {
 }
 
 void idle_begin(struct idle_list *l, struct run *r, bool resident) {
-    int pages = (int)(RUN_SIZE / os_facts.page);
+    int pages = (int)whole_pages_in(RUN_SIZE);
     uint32_t now_ms = (uint32_t)(os_recent_us() / 1000);
     uint16_t all = (uint16_t)((1u << pages) - 1);
     r->idle_ms = now_ms;
@@ -53,12 +52,11 @@ void idle_begin(struct idle_list *l, struct run *r, bool resident) {
     count(r, resident ? pages : 0, pages);
 }
 
-void idle_after_give(struct idle_list *l, struct run *r, size_t offset, size_t size) {
+void idle_after_give(struct idle_list *l, struct run *r, unsigned pages) {
     unsigned became = 0;
-    size_t last = (offset + size - 1) / os_facts.page;
-    for (size_t page = offset / os_facts.page; page <= last; page++)
-        if (idle_page(r, page))
-            became |= 1u << page;
+    for (; pages != 0; pages &= pages - 1)
+        if (idle_page(r, (size_t)__builtin_ctz(pages)))
+            became |= pages & -pages;
     if (became == 0)
         return;
     if (r->idle == 0)
@@ -79,9 +77,7 @@ static void regret(struct run *r, unsigned gone_pages) {
 }
 
 void idle_before_take(struct run *r, size_t offset, size_t end) {
-    size_t first = offset / os_facts.page;
-    size_t last = (end - 1) / os_facts.page;
-    unsigned pages = ((2u << (last - first)) - 1) << first;
+    unsigned pages = idle_pages_of(offset, end - offset);
     unsigned idle = r->idle & pages;
     unsigned gone = r->gone & pages;
     if ((idle | gone) == 0)

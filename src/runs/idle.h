@@ -17,8 +17,15 @@ bool idle_page(struct run *r, size_t page);
 /* r is new, and nothing of it handed out yet. */
 void idle_begin(struct idle_list *l, struct run *r, bool resident);
 
-/* An object of r, size bytes at offset, has come back. */
-void idle_after_give(struct idle_list *l, struct run *r, size_t offset, size_t size);
+/* A bit for each page that an object of `size` bytes at `offset` touches. */
+static HOT unsigned idle_pages_of(size_t offset, size_t size) {
+    size_t first = whole_pages_in(offset);
+    size_t last = whole_pages_in(offset + size - 1);
+    return ((2u << (last - first)) - 1) << first;
+}
+
+/* Objects of r on `pages` have come back. */
+void idle_after_give(struct idle_list *l, struct run *r, unsigned pages);
 
 /* The objects in [offset, end) are handed out. */
 void idle_before_take(struct run *r, size_t offset, size_t end);

@@ -104,7 +104,7 @@ static void purge_pages(struct run_window *w, size_t page, size_t n, uint64_t no
 
 /* Up to `most` of the pages of `map`, from the end.  Returns how many went. */
 static size_t purge_window(struct run_window *w, const uint64_t *map, size_t most, uint64_t now) {
-    size_t a_group = GROUP / os_facts.page;
+    size_t a_group = whole_pages_in(GROUP);
     size_t went = 0;
     for (size_t end = pages_a_window(); went < most;) {
         size_t stop = bits_last(map, end, 0);
@@ -152,7 +152,7 @@ void purge_beyond_share(size_t bytes) {
     size_t resident = resident_free();
     if (resident <= limit)
         return;
-    size_t most = size_min(resident - limit, 2 * bytes + SHARE_STEP) / os_facts.page;
+    size_t most = whole_pages_in(size_min(resident - limit, 2 * bytes + SHARE_STEP));
     size_t went = purge_some(most, true, now);
     if (went < most)
         (void)purge_some(most - went, false, now);
@@ -171,8 +171,8 @@ void purge_by_age(void) {
         return;
     size_t limit = aged_limit(now);
     if (resident_free() > limit) {
-        size_t most = size_min(resident_free() - limit, AGE_STEP) / os_facts.page;
-        if (most > 0 && purge_some(most, true, now) >= most && most == AGE_STEP / os_facts.page)
+        size_t most = whole_pages_in(size_min(resident_free() - limit, AGE_STEP));
+        if (most > 0 && purge_some(most, true, now) >= most && most == whole_pages_in(AGE_STEP))
             return; /* and there may be more: with the next call */
     }
     forget_recent();
@@ -185,7 +185,7 @@ bool purge_free_pages(size_t keep) {
         return false;
     uint64_t now = os_clock_us();
     while (space_totals.resident_free > keep) {
-        size_t most = (space_totals.resident_free - keep + os_facts.page - 1) / os_facts.page;
+        size_t most = whole_pages_in(space_totals.resident_free - keep + os_facts.page - 1);
         if (purge_some(most, false, now) == 0)
             break;
         gave = true;

@@ -19,8 +19,11 @@ struct run_bin {
     _Atomic bool used; /* the lists are initialised; others look before they take the lock */
     struct link giving[FULLNESSES];
     struct idle_list idle;
-    size_t runs; /* that have objects out */
-    size_t out;  /* objects */
+    size_t runs;    /* that have objects out */
+    size_t out;     /* objects */
+    size_t size;    /* of an object */
+    size_t objects; /* in a run */
+    size_t quarter; /* of them, at least 1 */
 };
 
 static struct run_bin run_bins[RUN_BINS] = {
@@ -39,24 +42,30 @@ static size_t objects_of(unsigned bin) {
     return RUN_SIZE / run_bin_size(bin);
 }
 
-static void use(struct run_bin *rb) {
+static void use(struct run_bin *rb, unsigned bin) {
     if (LIKELY(rb->used))
         return;
+    rb->size = run_bin_size(bin);
+    rb->objects = objects_of(bin);
+    rb->quarter = size_max(rb->objects / FULLNESSES, 1);
     for (int i = 0; i < FULLNESSES; i++)
         list_init(&rb->giving[i]);
     list_init(&rb->idle.head);
     rb->used = true;
 }
 
-static unsigned fullness_of(const struct run *r) {
+static unsigned fullness_of(const struct run_bin *rb, const struct run *r) {
     if (r->free_objects == 0)
         return FULL;
-    return (unsigned)size_min(r->free_objects * (size_t)FULLNESSES / objects_of(r->bin), FULLNESSES - 1);
+    unsigned fullness = 0;
+    while (fullness < FULLNESSES - 1 && r->free_objects > (fullness + 1) * rb->quarter)
+        fullness++;
+    return fullness;
 }
 
 /* Puts r into the list that its free objects ask for. */
 static void file_run(struct run_bin *rb, struct run *r) {
-    unsigned fullness = fullness_of(r);
+    unsigned fullness = fullness_of(rb, r);
     if (fullness == r->fullness)
         return;
     if (r->fullness != FULL)
@@ -89,7 +98,7 @@ static struct run *new_run(struct run_bin *rb, unsigned bin) {
     if (start == NULL)
         return NULL;
     struct run *r = run_of(start);
-    size_t objects = objects_of(bin);
+    size_t objects = rb->objects;
     *r = (struct run){.bin = (uint8_t)bin, .free_objects = (uint16_t)objects, .fullness = FULL};
 #define FREE(word, mask) *object_word(r, word) = (mask)
     BITS_EACH_WORD((size_t)0, objects, FREE)
@@ -103,8 +112,7 @@ static struct run *new_run(struct run_bin *rb, unsigned bin) {
 }
 
 /* Writes objects below `out`, the lowest address lowest; returns where the last one went. */
-static void **take_from(struct run *r, size_t want, void **out) {
-    size_t size = run_bin_size(r->bin);
+static void **take_from(struct run *r, size_t size, size_t want, void **out) {
     char *start = run_start(r);
     size_t taken = 0;
     size_t first = 0;
@@ -139,12 +147,12 @@ size_t runs_take(unsigned bin, void **out, size_t want) {
     void **at = out + want;
     if (!lock_take(&rb->lock))
         return 0;
-    use(rb);
+    use(rb, bin);
     while (at > out) {
         struct run *r = fullest(rb);
         if (r == NULL && (at < out + want || (r = new_run(rb, bin)) == NULL))
             break;
-        at = take_from(r, (size_t)(at - out), at);
+        at = take_from(r, rb->size, (size_t)(at - out), at);
         file_run(rb, r);
     }
     size_t took = (size_t)(out + want - at);
@@ -170,35 +178,53 @@ static void dissolve(struct run_bin *rb, struct run *r) {
     space_give(run_start(r), RUN_SIZE, gone);
 }
 
-static void give_one(struct run_bin *rb, unsigned bin, void *mem) {
-    struct run *r = run_of(mem);
-    size_t size = run_bin_size(bin);
+/* The object's bit; returns its index. */
+static HOT size_t give_one(struct run_bin *rb, unsigned bin, struct run *r, void *mem) {
     size_t offset = (uintptr_t)mem & (RUN_SIZE - 1);
     size_t index = run_object_index(bin, offset);
     uint64_t *word = object_word(r, index / WORD_BITS);
     uint64_t bit = (uint64_t)1 << index % WORD_BITS;
-    if (UNLIKELY(r->bin != bin || index * size != offset || index >= objects_of(bin)))
+    if (UNLIKELY(index * rb->size != offset || index >= rb->objects))
         die(MSG_FREE_POINTER, mem, 0);
     if (UNLIKELY((*word & bit) != 0))
         die(MSG_FREE_TCACHE_DOUBLE, mem, 0);
     *word |= bit;
-    rb->out--;
-    if (index / WORD_BITS < r->first_word)
-        r->first_word = (uint16_t)(index / WORD_BITS);
-    if (++r->free_objects == objects_of(bin)) {
-        dissolve(rb, r);
-        return;
+    return index;
+}
+
+/* The objects at the front of the n that lie in one run: what there is to do for a run is done once.
+   Returns how many they were. */
+static size_t give_to_run(struct run_bin *rb, unsigned bin, void *const *objects, size_t n) {
+    struct run *r = run_of(objects[0]);
+    if (UNLIKELY(run_bin_of(objects[0]) != bin))
+        die(MSG_FREE_POINTER, objects[0], 0);
+    size_t lowest = SIZE_MAX;
+    unsigned pages = 0;
+    size_t i = 0;
+    for (; i < n && ((uintptr_t)objects[i] ^ (uintptr_t)objects[0]) < RUN_SIZE; i++) {
+        size_t index = give_one(rb, bin, r, objects[i]);
+        lowest = size_min(lowest, index);
+        pages |= idle_pages_of((uintptr_t)objects[i] & (RUN_SIZE - 1), rb->size);
     }
-    idle_after_give(&rb->idle, r, offset, size);
-    file_run(rb, r);
+    rb->out -= i;
+    if (lowest / WORD_BITS < r->first_word)
+        r->first_word = (uint16_t)(lowest / WORD_BITS);
+    r->free_objects = (uint16_t)(r->free_objects + i);
+    if (r->free_objects == rb->objects) {
+        dissolve(rb, r);
+    } else {
+        idle_after_give(&rb->idle, r, pages);
+        file_run(rb, r);
+    }
+    return i;
 }
 
 bool runs_give(unsigned bin, void *const *objects, size_t n) {
     struct run_bin *rb = &run_bins[bin];
     if (!lock_take(&rb->lock))
         return false;
-    for (size_t i = 0; i < n; i++)
-        give_one(rb, bin, objects[i]);
+    for (size_t i = 0; i < n;)
+        i += give_to_run(rb, bin, objects + i, n - i);
     if (UNLIKELY(purge_wants_idle()))
         (void)idle_purge(&rb->idle, 8, false);
     lock_release(&rb->lock);
@@ -245,16 +271,16 @@ void runs_each_lock(void (*f)(struct lock *, void *), void *arg) {
 
 /* ---- looking ---- */
 
-static const char *check_run(struct run *r) {
+static const char *check_run(const struct run_bin *rb, struct run *r) {
     if (run_count_free(r) != r->free_objects)
         return "a run has another number of free objects than it counts";
-    if (r->free_objects == objects_of(r->bin))
+    if (r->free_objects == rb->objects)
         return "a run without objects was kept";
-    if (r->fullness != fullness_of(r))
+    if (r->fullness != fullness_of(rb, r))
         return "a run is in the wrong list";
     if ((r->idle & r->gone) != 0)
         return "a page is idle and gone";
-    for (size_t page = 0; page < RUN_SIZE / os_facts.page; page++)
+    for (size_t page = 0; page < whole_pages_in(RUN_SIZE); page++)
         if (idle_page(r, page) != (((r->idle | r->gone) >> page & 1) != 0))
             return "a run's idle pages are not those without an object";
     return NULL;
@@ -266,7 +292,7 @@ static const char *check_bin(unsigned bin, const void **where) {
             for (unsigned i = HEAD_RUNS; i < RUNS_A_WINDOW; i++) {
                 if (w->slot[i] != bin)
                     continue;
-                const char *wrong = check_run(&w->run[i]);
+                const char *wrong = check_run(&run_bins[bin], &w->run[i]);
                 *where = run_start(&w->run[i]);
                 if (wrong != NULL)
                     return wrong;

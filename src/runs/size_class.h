@@ -41,4 +41,22 @@ static HOT size_t run_object_index(unsigned bin, size_t offset) {
     return (size_t)((uint64_t)offset * run_reciprocals[bin] >> 32);
 }
 
+/* Blocks of whole pages that a thread's cache may keep come in eight sizes a doubling, 36 KiB to 256 KiB:
+
+     bin        0  1 ..  7 |  8  9 .. 15 |  16  17 ..  23
+     KiB       36 40 .. 64 | 72 80 .. 128| 144 160 .. 256     */
+enum { BLOCK_BINS = 24 };
+#define BLOCK_BIN_MAX (256 * KIB)
+
+/* RUN_MAX < req <= BLOCK_BIN_MAX. */
+static HOT unsigned block_bin_of_request(size_t req) {
+    size_t last = req - 1;
+    unsigned doubling = log2_floor(last); /* 15..17 */
+    return (doubling - 15) * 8 + (unsigned)(last >> (doubling - 3)) % 8;
+}
+
+static HOT size_t block_bin_size(unsigned bin) {
+    return ((size_t)9 + bin % 8) << (12 + bin / 8);
+}
+
 #endif

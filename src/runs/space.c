@@ -18,11 +18,11 @@ _Atomic size_t runs_idle;
 /* ---- windows ---- */
 
 static size_t head_pages(void) {
-    return HEAD_RUNS * RUN_SIZE / os_facts.page;
+    return HEAD_RUNS * whole_pages_in(RUN_SIZE);
 }
 
 static void count_group_pages(struct run_window *w, size_t page, size_t n, int sign) {
-    size_t a_group = GROUP / os_facts.page;
+    size_t a_group = whole_pages_in(GROUP);
     for (size_t at = page, end = page + n; at < end;) {
         size_t stop = size_min(align_down(at, a_group) + a_group, end);
         struct group *g = &w->group[at / a_group];
@@ -58,7 +58,7 @@ static struct run_window *add_window(enum space_kind kind) {
     w->kind = (uint8_t)kind;
     bits_set(w->free, head, pages - head);
     bits_set(w->closed, head, pages - head);
-    w->free_pages = w->longest = (unsigned)(pages - head);
+    w->free_pages = (unsigned)(pages - head);
     count_group_pages(w, head, pages - head, 1);
     add_to_list(w, kind);
     space_totals.system += head * os_facts.page;
@@ -118,7 +118,7 @@ static void drop_if_second(struct run_window *w) {
 
 /* Huge pages for the groups that lie wholly in [page, page + n), which have just become accessible. */
 static void advise_huge(struct run_window *w, size_t page, size_t n) {
-    size_t a_group = GROUP / os_facts.page;
+    size_t a_group = whole_pages_in(GROUP);
     for (size_t at = align_up(page, a_group); at + a_group <= page + n; at += a_group)
         w->group[at / a_group].huge = os_advise_huge(page_start(w, at), GROUP);
 }
@@ -131,7 +131,7 @@ static bool open_pages(struct run_window *w, size_t page, size_t n) {
         return true;
     size_t huge_from = option(OPT_RUN_HUGE_FROM);
     bool huge = w->kind == SPACE_SMALL && huge_from != 0 && space_totals.system >= huge_from;
-    size_t step = (os_facts.strict_commit ? RUN_SIZE : huge ? GROUP : OPEN_STEP) / os_facts.page;
+    size_t step = whole_pages_in(os_facts.strict_commit ? RUN_SIZE : huge ? GROUP : OPEN_STEP);
     if (step == 0)
         step = 1;
     size_t last = size_min(align_up(page + n, step), pages_a_window());
@@ -181,43 +181,52 @@ static bool claim(struct run_window *w, size_t page, size_t n, enum page_state *
     return true;
 }
 
-/* The lowest place for n pages among the bits of `map`, w->free or w->resident. */
-static bool find_place(struct run_window *w, const uint64_t *map, size_t n, size_t align, size_t *page) {
-    size_t available = map == w->free ? w->free_pages : w->resident_pages;
-    if (available < n || w->longest < n)
-        return false;
+/* n pages at a multiple of align. */
+struct wish {
+    size_t n;
+    size_t align;
+    bool slot; /* for a run */
+};
+
+static char *claim_free(struct run_window *w, struct wish x, enum page_state *state) {
     size_t end = pages_a_window();
-    *page = bits_find(map, 0, end, n, align);
-    if (*page < end)
-        return true;
-    if (map == w->free)
-        w->longest = (unsigned)size_min(w->longest, n + align - 2);
-    return false;
+    if (w->free_pages < x.n)
+        return NULL;
+    size_t page = place_find(&w->free_places, w->free, end, x.n, x.align, x.slot);
+    return page < end && claim(w, page, x.n, state) ? page_start(w, page) : NULL;
 }
 
-static char *take_held(enum space_kind kind, size_t n, size_t align, enum page_state *state) {
-    size_t page;
-    for (struct run_window *w = space_windows[kind].oldest; w != NULL; w = w->newer)
-        if (find_place(w, w->resident, n, align, &page) && claim(w, page, n, state))
-            return page_start(w, page);
-    for (struct run_window *w = space_windows[kind].oldest; w != NULL; w = w->newer)
-        if (find_place(w, w->free, n, align, &page) && claim(w, page, n, state))
-            return page_start(w, page);
+static char *claim_resident(struct run_window *w, struct wish x, enum page_state *state) {
+    size_t end = pages_a_window();
+    if (w->resident_pages < x.n)
+        return NULL;
+    size_t page = place_find(&w->resident_places, w->resident, end, x.n, x.align, x.slot);
+    return page < end && claim(w, page, x.n, state) ? page_start(w, page) : NULL;
+}
+
+static char *take_held(enum space_kind kind, struct wish x, enum page_state *state) {
+    char *start = NULL;
+    for (struct run_window *w = space_windows[kind].oldest; w != NULL && start == NULL; w = w->newer)
+        start = claim_resident(w, x, state);
+    for (struct run_window *w = space_windows[kind].oldest; w != NULL && start == NULL; w = w->newer)
+        start = claim_free(w, x, state);
+    if (start != NULL)
+        return start;
     struct run_window *w = add_window(kind);
     if (w == NULL)
         return NULL;
-    if (!find_place(w, w->free, n, align, &page) || !claim(w, page, n, state)) {
+    start = claim_free(w, x, state);
+    if (start == NULL)
         (void)drop_window(w);
-        return NULL;
-    }
-    return page_start(w, page);
+    return start;
 }
 
 char *space_take(enum space_kind kind, size_t bytes, size_t align, enum page_state *state) {
     assert_argument(bytes <= WINDOW / 2 && align <= WINDOW / 2);
     if (!lock_take(&space_lock))
         return NULL;
-    char *start = take_held(kind, bytes / os_facts.page, align / os_facts.page, state);
+    struct wish x = {whole_pages_in(bytes), whole_pages_in(align), bytes == RUN_SIZE && align == RUN_SIZE};
+    char *start = take_held(kind, x, state);
     purge_by_age();
     lock_release(&space_lock);
     return start;
@@ -225,8 +234,8 @@ char *space_take(enum space_kind kind, size_t bytes, size_t align, enum page_sta
 
 bool space_extend(char *start, size_t bytes, size_t more) {
     struct run_window *w = window_of(start);
-    size_t page = page_number(start) + bytes / os_facts.page;
-    size_t n = more / os_facts.page;
+    size_t page = page_number(start) + whole_pages_in(bytes);
+    size_t n = whole_pages_in(more);
     enum page_state state;
     if (page + n > pages_a_window() || !lock_take(&space_lock))
         return false;
@@ -241,7 +250,7 @@ void space_give_held(char *start, size_t bytes, uint16_t gone) {
     assert_argument(lock_is_mine(&space_lock));
     struct run_window *w = window_of(start);
     size_t page = page_number(start);
-    size_t n = bytes / os_facts.page;
+    size_t n = whole_pages_in(bytes);
     bits_set(w->free, page, n);
     bits_set(w->resident, page, n);
     bits_set(w->recent, page, n);
@@ -254,7 +263,12 @@ void space_give_held(char *start, size_t bytes, uint16_t gone) {
     }
     w->free_pages += (unsigned)n;
     w->resident_pages += (unsigned)resident;
-    w->longest = (unsigned)pages_a_window();
+    size_t slot = whole_pages_in(RUN_SIZE);
+    place_freed(&w->free_places, w->free, pages_a_window(), page, n, slot);
+    for (size_t at = page, stop; (at = bits_next_set(w->resident, at, page + n)) < page + n; at = stop) {
+        stop = bits_next_clear(w->resident, at, page + n);
+        place_freed(&w->resident_places, w->resident, pages_a_window(), at, stop - at, slot);
+    }
     count_group_pages(w, page, n, 1);
     space_totals.in_use -= bytes;
     space_totals.resident_free += resident * os_facts.page;

@@ -33,6 +33,7 @@
 #include "base/list.h"
 #include "chunk/window.h"
 #include "os/os.h"
+#include "runs/place.h"
 #include "runs/size_class.h"
 
 #define RUN_SHIFT 16
@@ -83,13 +84,15 @@ struct run_window {
     uint8_t kind;            /* enum space_kind */
     unsigned free_pages;
     unsigned resident_pages; /* of the free ones */
-    unsigned longest;        /* no more pages than this are free in a row */
     struct group group[GROUPS_A_WINDOW];
+    struct places free_places;
+    struct places resident_places;
     uint64_t free[PAGE_WORDS];
     uint64_t resident[PAGE_WORDS];
     uint64_t recent[PAGE_WORDS];
     uint64_t closed[PAGE_WORDS];
-    uint16_t block_pages[PAGES_A_WINDOW_MAX]; /* of the large block that starts there; 0: none does */
+    uint16_t block_pages[PAGES_A_WINDOW_MAX]; /* of the large block that starts there; 0: none does.  The
+                                                 highest bit: it lies in a thread's cache */
     struct run run[RUNS_A_WINDOW];
     /* Bit i of a run is set while object i is free.  Runs of few objects lie close together: words
        0-7 of all runs come first, then words 8-15 of all, and so on. */
@@ -128,8 +131,13 @@ static HOT struct group *group_of(const void *mem) {
     return &w->group[((uintptr_t)mem & (WINDOW - 1)) >> GROUP_SHIFT];
 }
 
+/* Pages are powers of two, and dividing is slow. */
+static HOT size_t whole_pages_in(size_t bytes) {
+    return bytes >> __builtin_ctzl(os_facts.page);
+}
+
 static HOT size_t page_number(const void *mem) {
-    return ((uintptr_t)mem & (WINDOW - 1)) / os_facts.page;
+    return whole_pages_in((uintptr_t)mem & (WINDOW - 1));
 }
 
 static HOT char *page_start(struct run_window *w, size_t page) {
@@ -137,7 +145,7 @@ static HOT char *page_start(struct run_window *w, size_t page) {
 }
 
 static HOT size_t pages_a_window(void) {
-    return WINDOW / os_facts.page;
+    return whole_pages_in(WINDOW);
 }
 
 #endif
