@@ -382,13 +382,35 @@ static void test_watches_all_before_it_makes_one(void **state) {
 
 static void test_at_the_cap_it_watches_on(void **state) {
     (void)state;
-    on_demand(3);
+    on_demand(64);
+    assume(OPT_ARENA_MAX, 3);
     struct mover m = mover_after((struct waiting){.watched = NULL});
     m.concluded.watched = third;
     run_mover(&m);
     assert_ptr_equal(m.after, &main_arena);
     assert_ptr_equal(m.then.watched, second);
     assert_int_equal(arenas(), 3);
+    end_threads();
+}
+
+/* Two for each CPU that may be used. */
+static void test_cap_without_arena_max(void **state) {
+    (void)state;
+    on_demand(2);
+    assume(OPT_ARENA_ON_DEMAND, 0);
+    start_threads(3);
+    tell_all(take_some);
+    assume(OPT_ARENA_ON_DEMAND, 1);
+    assert_int_equal(arenas(), 4);
+    struct arena *last = &main_arena;
+    while (arena_next(last) != &main_arena)
+        last = arena_next(last);
+    struct mover m = {.concluded = {.enough = true, .watched = last}};
+    run_mover(&m);
+    assert_int_equal(arenas(), 4);
+    on_demand(3);
+    run_mover(&m);
+    assert_int_equal(arenas(), 5);
     end_threads();
 }
 
@@ -516,7 +538,8 @@ static uint64_t contend(size_t until_arenas, uint64_t until_waits) {
 
 static void test_contention_makes_arenas(void **state) {
     (void)state;
-    on_demand(2);
+    on_demand(64);
+    assume(OPT_ARENA_MAX, 2);
     contend(2, 2000);
     assert_int_equal(arenas(), 2);
     assert_true(counter_get(COUNT_ARENA_MOVES) > 0);
@@ -550,6 +573,7 @@ int main(void) {
         cmocka_unit_test(test_moves_to_the_quiet_one),
         cmocka_unit_test(test_watches_all_before_it_makes_one),
         cmocka_unit_test(test_at_the_cap_it_watches_on),
+        cmocka_unit_test(test_cap_without_arena_max),
         cmocka_unit_test(test_no_memory_for_a_new_one),
         cmocka_unit_test(test_parked_ones_first),
         cmocka_unit_test(test_new_threads_inherit),
