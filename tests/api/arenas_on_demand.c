@@ -1,5 +1,5 @@
 // Row N1 and FIELD 19: how many arenas the threads of a real program come to, with blocks that are too
-// large for runs, so that it is the same with and without those.
+// large for the objects of runs, so that it is the same with and without those.
 //
 //   apart    threads that allocate one after another: one arena
 //   crowd    threads that are in each other's way: more than one, but no more than arena_max
