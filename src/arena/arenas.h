@@ -1,4 +1,4 @@
-/* All arenas, and which thread works with which (rows C1-C5). */
+/* All arenas, and which thread works with which (rows C1-C5, N1). */
 #ifndef RUNG_ARENA_ARENAS_H
 #define RUNG_ARENA_ARENAS_H
 
@@ -14,10 +14,12 @@ extern struct lock arenas_lock;
 void arenas_init(void);
 
 /* The calling thread's arena, entered.  The first call binds the thread: to a parked arena, to a new
-   one below the cap, to the first idle one in rotation, or to the next in rotation after a wait.
-   NULL: no arena's lock is to be had; the caller goes without. */
+   one below the cap, to the first idle one in rotation, or to the next in rotation after a wait.  On
+   demand (row N1) it is a parked arena, or the one that the fewest share, and a thread that has waited for
+   its arena too often gets another.  NULL: no lock of an arena is to be had; the caller goes without. */
 static inline struct arena *arena_enter_own(void);
 struct arena *arena_bind_and_enter(void);
+struct arena *arena_enter_contended(struct arena *a);
 
 /* After a failure in `failed`, which is entered and will be left: another arena, entered, or NULL.
    Row C5: the limits on the break, on a window and on mappings are not the same. */
@@ -39,7 +41,11 @@ static inline struct arena *arena_enter_own(void) {
     struct arena *a = self.arena;
     if (UNLIKELY(a == NULL))
         return arena_bind_and_enter();
-    return LIKELY(arena_enter(a)) ? a : NULL;
+    if (UNLIKELY(!lock_take_free(&a->lock)))
+        return arena_enter_contended(a);
+    if (UNLIKELY(atomic_load_explicit(&a->inbox, memory_order_relaxed) != NULL))
+        arena_empty_inbox(a);
+    return a;
 }
 
 static inline struct arena *arena_of_chunk(const struct chunk *c) {

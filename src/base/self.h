@@ -2,6 +2,7 @@
 #ifndef RUNG_BASE_SELF_H
 #define RUNG_BASE_SELF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,19 @@ enum thread_stage {
     THREAD_GONE,       /* torn down; later calls are served without a cache and without binding */
 };
 
+/* How a thread fares with the lock of its arena (arena/waiting.h). */
+struct waiting {
+    struct arena *watched; /* another arena, whose lock it looks at whenever it has to wait; or NULL */
+    uint64_t began_us;     /* a stretch: the waits since then... */
+    uint64_t acquired;     /* ... and what its arena's lock had counted by then */
+    uint64_t waited;
+    unsigned threads; /* that were bound to its arena then */
+    unsigned waits;
+    unsigned taken; /* in how many of them the watched lock was taken */
+    bool enough;    /* after a bad stretch: it shall have another arena */
+    bool quiet;     /* ... and this is what the watched one was in it */
+};
+
 /* What must not be lost with a thread that ends without our noticing (life/thread.c). */
 struct thread_record {
     struct self *owner; /* an address; the storage behind it is gone when the thread is */
@@ -25,6 +39,7 @@ struct thread_record {
     struct arena *arena;
     struct tcache *tcache;
     struct deep *deep;
+    struct waiting waiting;
 };
 
 struct self {

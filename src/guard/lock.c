@@ -48,7 +48,9 @@ SLOW bool lock_take_contended(struct lock *l) {
         os_wait(&l->word, word | LOCK_WAITERS, -1);
         slept = true;
     }
+    l->acquired++;
     l->waited++;
+    lock_note_taken(l);
     return true;
 }
 

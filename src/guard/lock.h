@@ -77,6 +77,7 @@ static HOT uint32_t lock_self(void) {
     return (uint32_t)(((uintptr_t)&self >> 6) & LOCK_HOLDER) | 1;
 }
 
+/* For lock_take(), after lock_take_free() has said no. */
 bool lock_take_contended(struct lock *l);
 void lock_wake(struct lock *l);
 
@@ -96,8 +97,8 @@ static HOT void lock_note_released(const struct lock *l) {
 }
 #endif
 
-/* False: not to be had, now or by waiting; the caller goes round (see above). */
-static inline bool lock_take(struct lock *l) {
+/* The first half of lock_take(): false when the lock is not free at this moment. */
+static inline bool lock_take_free(struct lock *l) {
     lock_check_rank(l);
     if (single_threaded() && atomic_load_explicit(&l->word, memory_order_relaxed) == 0) {
         atomic_store_explicit(&l->word, lock_self(), memory_order_relaxed);
@@ -105,13 +106,17 @@ static inline bool lock_take(struct lock *l) {
     } else {
         uint32_t free_word = 0;
         if (UNLIKELY(!atomic_compare_exchange_strong_explicit(
-                &l->word, &free_word, lock_self(), memory_order_acquire, memory_order_relaxed)) &&
-            !lock_take_contended(l))
+                &l->word, &free_word, lock_self(), memory_order_acquire, memory_order_relaxed)))
             return false;
         l->acquired++;
     }
     lock_note_taken(l);
     return true;
+}
+
+/* False: not to be had, now or by waiting; the caller goes round (see above). */
+static inline bool lock_take(struct lock *l) {
+    return LIKELY(lock_take_free(l)) || lock_take_contended(l);
 }
 
 /* Like lock_take, but says no instead of waiting; in any order, since who does not wait cannot be
@@ -138,6 +143,11 @@ static inline void lock_release(struct lock *l) {
                         LOCK_WAITERS)) {
         lock_wake(l);
     }
+}
+
+/* Whether anybody is inside, or a fork is under way, at this moment.  A hint: it may be over at once. */
+static inline bool lock_looks_taken(const struct lock *l) {
+    return atomic_load_explicit(&l->word, memory_order_relaxed) != 0;
 }
 
 /* At the top of every function that says "lock held". */

@@ -138,7 +138,9 @@ const char *option_no_effect(enum option which) {
     case OPT_CHECK:
         return "the checks are always on and always end the process";
     case OPT_ARENA_TEST:
-        return option(OPT_ARENA_MAX) != 0 ? "arena_max is set, and is the cap then" : NULL;
+        return option(OPT_ARENA_MAX) != 0         ? "arena_max is set, and is the cap then"
+               : option(OPT_ARENA_ON_DEMAND) != 0 ? "arena_on_demand is on, and has a cap of its own"
+                                                  : NULL;
     case OPT_TCACHE_COUNT:
         return no_thread_cache();
     case OPT_TCACHE_MAX:

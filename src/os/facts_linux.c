@@ -6,10 +6,11 @@
 
 #include "base/bits.h"
 #include "base/counter.h"
+#include "os/cgroup.h"
 #include "os/os.h"
 #include "os/syscall.h"
 
-struct os_facts os_facts = {.page = 4096, .cpus = 1};
+struct os_facts os_facts = {.page = 4096, .cpus = 1, .usable_cpus = 1};
 
 /* Reads up to cap - 1 bytes and terminates them; 0 when the file cannot be read. */
 static size_t read_file(const char *path, char *buf, size_t cap) {
@@ -110,6 +111,14 @@ void os_read_huge_page_facts(void) {
         if (s != NULL)
             os_facts.hugetlb = read_number(&s) * KIB;
     }
+}
+
+void os_read_usable_cpus(void) {
+    unsigned usable = count_allowed_cpus();
+    if (usable == 0)
+        usable = os_facts.cpus;
+    unsigned granted = usable > 1 ? cgroup_cpus(read_file) : 0;
+    os_facts.usable_cpus = granted != 0 && granted < usable ? granted : usable;
 }
 
 size_t os_initial_environment(char *buf, size_t cap) {

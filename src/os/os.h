@@ -67,6 +67,8 @@ uint64_t os_recent_us(void);
 struct os_facts {
     size_t page;           /* bytes */
     unsigned cpus;         /* online; at least 1 */
+    unsigned usable_cpus;  /* those this process may be on, or as many as its control groups grant it
+                              the time of, if that is less; at least 1 */
     bool strict_commit;    /* vm.overcommit_memory is 2 */
     bool secure;           /* AT_SECURE: setuid, setgid or file capabilities */
     bool own_break;        /* this library is the process's malloc: the break is its to move.  Beside
@@ -86,6 +88,10 @@ void os_read_facts(void);
 /* Reads what only the hugetlb option needs (two files in /sys and /proc); called at start-up too,
    when that option is set. */
 void os_read_huge_page_facts(void);
+
+/* Reads usable_cpus (a system call and a few files in /proc and /sys/fs/cgroup); called at start-up too,
+   when option arena_on_demand is set. */
+void os_read_usable_cpus(void);
 
 /* Fills buf with random bytes without waiting for entropy; false when there are none yet. */
 bool os_random(void *buf, size_t len);

@@ -16,15 +16,18 @@ enum { PROBES = sizeof probes / sizeof *probes };
 static char *const with_all[] = {
     (char[]){
         "GLIBC_TUNABLES=glibc.malloc.top_pad=0:glibc.malloc.mmap_max=0:glibc.malloc.tcache_count=3:"
-        "glibc.malloc.perturb=85:glibc.malloc.arena_max=1"},
+        "glibc.malloc.perturb=85:glibc.malloc.arena_max=3"},
     (char[]){"MALLOC_TOP_PAD_=0"},
     (char[]){"MALLOC_MMAP_MAX_=0"},
     (char[]){"MALLOC_PERTURB_=85"},
-    (char[]){"MALLOC_ARENA_MAX=1"},
-    (char[]){"RUNG_OPTIONS=top_pad=0,mmap_max=0,tcache_count=3,perturb=85,arena_max=1"},
+    (char[]){"MALLOC_ARENA_MAX=3"},
+    (char[]){"RUNG_OPTIONS=top_pad=0,mmap_max=0,tcache_count=3,perturb=85,"
+             "arena_on_demand=off,arena_max=3"},
     NULL};
 static char *const with_options_only[] = {
-    (char[]){"RUNG_OPTIONS=top_pad=0,mmap_max=0,tcache_count=3,perturb=85,arena_max=1"}, NULL};
+    (char[]){"RUNG_OPTIONS=top_pad=0,mmap_max=0,tcache_count=3,perturb=85,"
+             "arena_on_demand=off,arena_max=3"},
+    NULL};
 static char *const with_none[] = {NULL};
 
 static int probe(char **argv) {

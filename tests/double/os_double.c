@@ -39,8 +39,8 @@ static size_t break_offset;
 
 static bool passing; /* set once, before threads */
 
-struct os_facts os_facts = {.page = 4096, .cpus = 1};
-static struct os_facts kernel_facts = {.page = 4096, .cpus = 2, .thp = 2 * MIB, .thp_on_request = true,
+struct os_facts os_facts = {.page = 4096, .cpus = 1, .usable_cpus = 1};
+static struct os_facts kernel_facts = {.page = 4096, .cpus = 2, .usable_cpus = 2, .thp = 2 * MIB, .thp_on_request = true,
                                        .hugetlb = 2 * MIB};
 
 _Noreturn static void misused(const char *verb, const void *start, size_t len) {
@@ -396,6 +396,10 @@ void os_read_huge_page_facts(void) {
     os_facts.thp = kernel_facts.thp;
     os_facts.thp_on_request = kernel_facts.thp_on_request;
     os_facts.hugetlb = kernel_facts.hugetlb;
+}
+
+void os_read_usable_cpus(void) {
+    os_facts.usable_cpus = kernel_facts.usable_cpus;
 }
 
 bool os_random(void *buf, size_t len) {

@@ -47,6 +47,7 @@ static const struct configuration configurations[] = {
     {"tcache_max", ",tcache_max=4194304"},
     {"arena_max_1", ",arena_max=1"},
     {"arena_max_2", ",arena_max=2"},
+    {"on_demand", ",arena_on_demand=1,arena_max=4"},
     {"mmap_threshold", ",mmap_threshold=4096"},
     {"top_pad_0", ",top_pad=0"},
     {"trim_threshold_0", ",trim_threshold=0,top_pad=0"},
