@@ -5,6 +5,7 @@
 #include "arena/arenas.h"
 #include "arena/heap.h"
 #include "life/start.h"
+#include "options/options.h"
 #include "runs/run.h"
 #include "runs/space.h"
 
@@ -85,7 +86,7 @@ void totals_add_runs(struct totals *t) {
     struct runs_totals r;
     runs_count(&r);
     struct space_totals space = {0};
-    if (lock_take(&space_lock)) {
+    if (option(OPT_RUNS) != 0 && lock_take(&space_lock)) {
         space = space_totals;
         lock_release(&space_lock);
     }
