@@ -10,11 +10,51 @@
 #include "options/options.h"
 #include "os/os.h"
 #include "report/lookup.h"
+#include "report/print.h"
 #include "runs/run.h"
 
 EXPORT size_t rung_counter(const char *name) {
     size_t value;
     return counter_lookup(name, &value) ? value : 0;
+}
+
+/* struct rung_stats is struct account, in the words of a public header. */
+_Static_assert(sizeof(struct rung_stats) == sizeof(struct account), "a figure is missing in rung.h");
+#define FIGURE(id, unit, help)                                                                     \
+    _Static_assert(offsetof(struct rung_stats, id) == offsetof(struct account, id),                \
+                   #id " lies elsewhere in rung.h");
+#include "report/figures.def"
+#undef FIGURE
+
+EXPORT void rung_stats(struct rung_stats *stats) {
+    struct account a;
+    struct class_account classes[RUN_BINS];
+    snapshot_account(&a, classes);
+    memcpy(stats, &a, sizeof a);
+}
+
+static size_t report(char *buf, size_t cap,
+                     void (*print)(struct text *, const struct account *, const struct class_account *,
+                                   const size_t *)) {
+    struct account a;
+    struct class_account classes[RUN_BINS];
+    size_t values[COUNTER_COUNT];
+    if (cap == 0)
+        return 0;
+    snapshot_account(&a, classes);
+    for (unsigned i = 0; i < COUNTER_COUNT; i++)
+        values[i] = counter_value((enum counter)i);
+    struct text t = text_in(buf, cap);
+    print(&t, &a, classes, values);
+    return t.truncated ? 0 : t.len;
+}
+
+EXPORT size_t rung_stats_json(char *buf, size_t cap) {
+    return report(buf, cap, json_report);
+}
+
+EXPORT size_t rung_stats_prometheus(char *buf, size_t cap) {
+    return report(buf, cap, prometheus_report);
 }
 
 EXPORT size_t rung_option(const char *name) {

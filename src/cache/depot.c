@@ -162,3 +162,14 @@ void depot_each_lock(void (*f)(struct lock *, void *), void *arg) {
     for (unsigned bin = 0; bin < RUN_BINS; bin++)
         f(&shelves[bin].lock, arg);
 }
+
+void depot_gather(void) {
+    gather_strays();
+}
+
+const struct depot_view depot_view = {
+    .shelves = shelves,
+    .shelf_bytes = sizeof(struct shelf),
+    .count_at = offsetof(struct shelf, count),
+    .strays = &strays,
+};

@@ -30,4 +30,17 @@ bool depot_holds(unsigned bin, const void *mem);
 /* Calls f for each shelf's lock. */
 void depot_each_lock(void (*f)(struct lock *, void *), void *arg);
 
+/* Strays go home, if they can. */
+void depot_gather(void);
+
+/* For whoever looks from outside (report/account.h): a shelf for each bin of runs, the number of its
+   objects, a size_t, at count_at; and the first stray. */
+struct depot_view {
+    const void *shelves;
+    size_t shelf_bytes;
+    size_t count_at;
+    const void *strays;
+};
+extern const struct depot_view depot_view;
+
 #endif

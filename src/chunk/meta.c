@@ -1,5 +1,6 @@
 #include "chunk/meta.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -23,6 +24,8 @@ struct lock meta_lock = LOCK_INIT(RANK_META);
 
 /* All guarded by meta_lock.  Page-aligned, so that a user's data never shares a page with it. */
 static _Alignas(4096) char built_in[BUILT_IN];
+static struct meta_block first_block = {.start = built_in, .bytes = BUILT_IN};
+struct meta_block *_Atomic meta_blocks = &first_block;
 static char *fresh = built_in;                 /* never used: zero */
 static char *fresh_end = built_in + BUILT_IN;
 static struct spare *spares[SIZE_CLASSES];
@@ -43,12 +46,16 @@ static void *take_spare(size_t size) {
 
 static void *take_fresh(size_t size) {
     if ((size_t)(fresh_end - fresh) < size) {
-        size_t len = align_up(size_max(size, GROWTH), os_facts.page);
+        size_t front = round_size(sizeof(struct meta_block));
+        size_t len = align_up(size_max(front + size, GROWTH), os_facts.page);
         char *more = os_map(len, 0);
         if (more == NULL)
             return NULL;
         counter_add(COUNT_META_MAPPED, len);
-        fresh = more; /* what was left of the old block is less than one structure */
+        struct meta_block *b = (struct meta_block *)more;
+        *b = (struct meta_block){.start = more, .bytes = len, .older = meta_blocks};
+        atomic_store_explicit(&meta_blocks, b, memory_order_release);
+        fresh = more + front; /* what was left of the old block is less than one structure */
         fresh_end = more + len;
     }
     void *p = fresh;

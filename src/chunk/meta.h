@@ -23,4 +23,12 @@ void meta_free(void *p, size_t size);
 
 extern struct lock meta_lock;
 
+/* Where all of it lies.  A list that only grows. */
+struct meta_block {
+    char *start;
+    size_t bytes;
+    struct meta_block *older;
+};
+extern struct meta_block *_Atomic meta_blocks;
+
 #endif

@@ -22,13 +22,12 @@ static _Atomic bool hooks_begun, hooks_ready;
  * cache and its place in an arena would be lost.  But its storage will be another thread's: a new
  * thread that finds a record under its own address inherits what the record names. */
 
-enum { RECORD_BUCKETS = 256 };
 struct lock records_lock = LOCK_INIT(RANK_RECORDS);
-static struct thread_record *records[RECORD_BUCKETS]; /* guarded by records_lock */
+struct thread_record *thread_records[RECORD_BUCKETS];
 
 /* Where in its list the record of the calling thread's address is, or the list's end. */
 static struct thread_record **find_record(void) {
-    struct thread_record **at = &records[(uintptr_t)&self / 4096 % RECORD_BUCKETS];
+    struct thread_record **at = &thread_records[(uintptr_t)&self / 4096 % RECORD_BUCKETS];
     while (*at != NULL && (*at)->owner != &self)
         at = &(*at)->next;
     return at;
@@ -46,7 +45,14 @@ static void inherit_or_record(void) {
             self.deep = self.record->deep;
         }
     } else if ((*at = meta_alloc(sizeof **at)) != NULL) {
-        (*at)->owner = &self;
+        /* The process's first thread may have come to have all this already. */
+        **at = (struct thread_record){.owner = &self, .arena = self.arena};
+        if (!tcache_is_inactive(self.tcache) && self.tcache != &tcache_disabled)
+            (*at)->tcache = self.tcache;
+        if (deep_is_live()) {
+            (*at)->tcache = self.tcache;
+            (*at)->deep = self.deep;
+        }
         self.record = *at;
     }
     lock_release(&records_lock);
@@ -57,7 +63,7 @@ bool threads_any_holds(unsigned bin, const void *mem) {
     if (!lock_take(&records_lock))
         return false;
     for (unsigned i = 0; i < RECORD_BUCKETS && !found; i++)
-        for (struct thread_record *r = records[i]; r != NULL && !found; r = r->next)
+        for (struct thread_record *r = thread_records[i]; r != NULL && !found; r = r->next)
             found = r->tcache != NULL && deep_holds(r->deep, bin, mem);
     lock_release(&records_lock);
     return found;
@@ -78,7 +84,7 @@ static void strike_record(void) {
 /* In the child of a fork: the others' storage may be used again, but their caches were in motion. */
 void threads_forget_others(void) {
     for (unsigned i = 0; i < RECORD_BUCKETS; i++)
-        records[i] = NULL;
+        thread_records[i] = NULL;
     if (self.record != NULL) {
         *find_record() = self.record;
         self.record->next = NULL;
@@ -122,7 +128,6 @@ void thread_begin(void) {
     if (!atomic_load_explicit(&hooks_ready, memory_order_acquire))
         return;
     self.stage = THREAD_KNOWN; /* first: the next lines may allocate */
-    if (self.arena == NULL)
-        inherit_or_record();
+    inherit_or_record();
     pthread_setspecific(exit_key, &self);
 }

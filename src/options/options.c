@@ -23,8 +23,8 @@ _Atomic size_t option_values[OPTION_COUNT] = {
 #undef OPTION
 };
 
-static _Atomic unsigned char origins[OPTION_COUNT];
-static enum profile in_use = PROFILE_GLIBC; /* written at start-up only */
+_Atomic unsigned char option_origins[OPTION_COUNT];
+enum profile option_profile_in_use = PROFILE_GLIBC;
 
 /* A profile's 0, "not set", may lie below what can be set from outside.  In 128 bits, where the
    compilers do not mind a comparison that is always true. */
@@ -43,7 +43,7 @@ const struct option_info *option_info(enum option which) {
 }
 
 enum option_origin option_origin(enum option which) {
-    return (enum option_origin)atomic_load_explicit(&origins[which], memory_order_relaxed);
+    return (enum option_origin)atomic_load_explicit(&option_origins[which], memory_order_relaxed);
 }
 
 static bool steers_thresholds(enum option which) {
@@ -58,22 +58,22 @@ bool option_set(enum option which, size_t value, enum option_origin origin) {
        thresholds and sees this value also sees that it must leave it alone. */
     if (steers_thresholds(which))
         thresholds_freeze();
-    atomic_store_explicit(&origins[which], (unsigned char)origin, memory_order_relaxed);
+    atomic_store_explicit(&option_origins[which], (unsigned char)origin, memory_order_relaxed);
     atomic_store_explicit(&option_values[which], value, memory_order_release);
     return true;
 }
 
 void option_use_profile(enum profile profile) {
     for (int i = 0; i < OPTION_COUNT; i++) {
-        atomic_store_explicit(&origins[i], ORIGIN_PROFILE, memory_order_relaxed);
+        atomic_store_explicit(&option_origins[i], ORIGIN_PROFILE, memory_order_relaxed);
         option_store((enum option)i, table[i].profile[profile]);
     }
-    in_use = profile;
+    option_profile_in_use = profile;
     thresholds_start_over();
 }
 
 enum profile option_profile(void) {
-    return in_use;
+    return option_profile_in_use;
 }
 
 int options_mallopt(int parameter, int value) {

@@ -82,6 +82,11 @@ bool option_set(enum option which, size_t value, enum option_origin origin);
 
 enum option_origin option_origin(enum option which);
 
+/* What option_origin() and option_profile() tell.  Written here alone, the second at start-up only; and by
+   `rung stat`, which puts the options of another process in the place of its own. */
+extern _Atomic unsigned char option_origins[OPTION_COUNT];
+extern enum profile option_profile_in_use;
+
 /* Starts over: every option has the profile's value, and the thresholds adapt. */
 void option_use_profile(enum profile profile);
 

@@ -100,6 +100,21 @@ bool os_random(void *buf, size_t len);
    NAME=value strings, each terminated, in buf.  Returns the bytes used. */
 size_t os_initial_environment(char *buf, size_t cap);
 
+/* ---- which pages are there ----
+
+   For whoever asks for an account; not part of what the double replaces. */
+
+/* The kernel's page, bytes; what the following count in. */
+size_t os_page_map_unit(void);
+
+/* What the kernel says of each page of a process, 0 for this one; -1: nothing. */
+int os_open_page_map(int pid);
+
+/* The entries of the n pages from page number `first` on, as /proc/PID/pagemap has them.  Returns how
+   many there are. */
+size_t os_read_page_map(int map, uintptr_t first, uint64_t *entries, size_t n);
+void os_close_page_map(int map);
+
 /* ---- saying something ---- */
 
 void os_write(int fd, const char *text, size_t len);

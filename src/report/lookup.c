@@ -2,38 +2,48 @@
 
 #include <string.h>
 
+#include "arena/arenas.h"
 #include "base/counter.h"
 #include "cache/depot.h"
+#include "life/start.h"
 #include "runs/run.h"
-#include "report/snapshot.h"
 
-static const char *const names[COUNTER_COUNT] = {
-#define COUNTER(id, name, unit, help) [COUNT_##id] = name,
+const struct counter_info counter_infos[COUNTER_COUNT] = {
+#define COUNTER(id, name, unit, help) [COUNT_##id] = {name, unit, help},
 #include "base/counters.def"
 #undef COUNTER
 };
 
+struct lock_counts {
+    size_t acquired, waited;
+};
+
 static void add_lock(struct lock *l, void *sum) {
-    struct totals *t = sum;
-    t->lock_acquired += __atomic_load_n(&l->acquired, __ATOMIC_RELAXED);
-    t->lock_waited += __atomic_load_n(&l->waited, __ATOMIC_RELAXED);
+    struct lock_counts *t = sum;
+    t->acquired += __atomic_load_n(&l->acquired, __ATOMIC_RELAXED);
+    t->waited += __atomic_load_n(&l->waited, __ATOMIC_RELAXED);
 }
 
 /* The locks count for themselves, without a shared cache line; here it comes together. */
-static size_t value_of(enum counter which) {
+size_t counter_value(enum counter which) {
     if (which != COUNT_LOCK_ACQUISITIONS && which != COUNT_LOCK_WAITS)
         return counter_get(which);
-    struct totals sum;
-    snapshot_totals(&sum);
+    struct lock_counts sum = {0};
+    start();
+    struct arena *a = &main_arena;
+    do {
+        add_lock(&a->lock, &sum);
+        a = arena_next(a);
+    } while (a != &main_arena);
     depot_each_lock(add_lock, &sum);
     runs_each_lock(add_lock, &sum);
-    return which == COUNT_LOCK_ACQUISITIONS ? sum.lock_acquired : sum.lock_waited;
+    return which == COUNT_LOCK_ACQUISITIONS ? sum.acquired : sum.waited;
 }
 
 bool counter_lookup(const char *name, size_t *value) {
     for (unsigned i = 0; i < COUNTER_COUNT; i++) {
-        if (strcmp(names[i], name) == 0) {
-            *value = value_of((enum counter)i);
+        if (strcmp(counter_infos[i].name, name) == 0) {
+            *value = counter_value((enum counter)i);
             return true;
         }
     }

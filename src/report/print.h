@@ -13,6 +13,19 @@ void xml_open(struct text *t);
 void xml_arena(struct text *t, const struct arena_snapshot *s);
 void xml_close(struct text *t, const struct totals *sum);
 
+/* Everything, for programs; `counts` has COUNTER_COUNT values, `classes` RUN_BINS.  REPORT_MAX is enough
+   for either. */
+#define REPORT_MAX 65536
+void json_report(struct text *t, const struct account *a, const struct class_account *classes,
+                 const size_t *counts);
+void prometheus_report(struct text *t, const struct account *a, const struct class_account *classes,
+                       const size_t *counts);
+
+/* The parts of json_report(): members of an object, each with its name. */
+void json_memory(struct text *t, const struct account *a);
+void json_classes(struct text *t, const struct class_account *classes);
+void json_counters(struct text *t, const size_t *counts);
+
 /* malloc_stats: an arena, and the totals. */
 void stats_arena(struct text *t, const struct arena_snapshot *s);
 void stats_close(struct text *t, const struct totals *sum);

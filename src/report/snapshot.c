@@ -3,57 +3,42 @@
 #include <string.h>
 
 #include "arena/arenas.h"
-#include "arena/heap.h"
+#include "arena/top.h"
+#include "base/counter.h"
+#include "chunk/meta.h"
 #include "life/start.h"
+#include "life/thread.h"
 #include "options/options.h"
 #include "runs/run.h"
 #include "runs/space.h"
 
-static void summarise(struct bins *b, unsigned index, struct bin_summary *s) {
-    struct link *head = bin_head(b, index);
-    for (struct link *l = head->next; l != head; l = l->next) {
-        size_t csz = chunk_size(chunk_of_link(l));
-        s->smallest = s->count == 0 ? csz : size_min(s->smallest, csz);
-        s->largest = size_max(s->largest, csz);
-        s->bytes += csz;
-        s->count++;
-    }
+static bool read_own(const struct memory *m, const void *from, void *to, size_t len) {
+    (void)m;
+    memcpy(to, from, len);
+    return true;
 }
 
-static void walk(struct arena *a, struct arena_snapshot *s) {
-    s->top_bytes = top_size(a);
-    s->free_chunks = 1;
-    s->free_bytes = s->top_bytes;
-    for (unsigned i = BIN_UNSORTED; i < BIN_COUNT; i++) {
-        summarise(&a->bins, i, &s->bin[i]);
-        s->free_chunks += s->bin[i].count;
-        s->free_bytes += s->bin[i].bytes;
-    }
-    if (a->main) {
-        s->address_space = s->committed = a->system;
-        return;
-    }
-    for (struct heap *h = heap_of(a->top); h != NULL; h = h->prev) {
-        s->heaps++;
-        s->address_space += h->size;
-        s->committed += h->committed;
-    }
-}
+static const struct memory own_unasked = {.read = read_own};
 
-void snapshot_arena(struct arena *a, struct arena_snapshot *s) {
+/* ---- arenas ---- */
+
+static void add_arena(struct account *sum, struct arena_snapshot *s, const struct memory *m, struct arena *a) {
     memset(s, 0, sizeof *s);
-    start();
     bool entered = arena_enter(a);
     s->number = a->number;
     s->main = a->main;
     s->system = a->system;
     s->system_max = a->system_max;
-    s->lock_acquired = a->lock.acquired;
-    s->lock_waited = a->lock.waited;
     if (entered) {
-        walk(a, s);
+        (void)account_arena(sum, s, m, a, a, &main_pieces);
         arena_leave(a);
     }
+}
+
+void snapshot_arena(struct arena *a, struct arena_snapshot *s) {
+    struct account unwanted = {0};
+    start();
+    add_arena(&unwanted, s, &own_unasked, a);
 }
 
 void totals_add(struct totals *t, const struct arena_snapshot *s) {
@@ -64,8 +49,6 @@ void totals_add(struct totals *t, const struct arena_snapshot *s) {
     t->system_max += s->system_max;
     t->address_space += s->address_space;
     t->committed += s->committed;
-    t->lock_acquired += s->lock_acquired;
-    t->lock_waited += s->lock_waited;
     if (s->main)
         t->main_top_bytes = s->top_bytes;
 }
@@ -82,20 +65,112 @@ void snapshot_totals(struct totals *t) {
     totals_add_runs(t);
 }
 
-void totals_add_runs(struct totals *t) {
-    struct runs_totals r;
-    runs_count(&r);
-    struct space_totals space = {0};
-    if (option(OPT_RUNS) != 0 && lock_take(&space_lock)) {
-        space = space_totals;
-        lock_release(&space_lock);
+/* ---- runs ---- */
+
+/* Everybody stands still, unless somebody is in the way for long: then at least no window goes away. */
+static bool hold_still(bool *all) {
+    enum { TRIES = 100 };
+    for (int i = 0; i < TRIES; i++) {
+        if ((*all = runs_hold_still()))
+            return true;
+        os_yield();
     }
-    size_t system = space.system;
-    size_t in_use = space.in_use - size_min(r.used - r.out, space.in_use);
-    t->free_bytes += system - size_min(in_use, system);
+    return lock_take(&space_lock);
+}
+
+static void let_go(bool all) {
+    if (all)
+        runs_let_go();
+    else
+        lock_release(&space_lock);
+}
+
+/* Adds the n-th window; false: there are fewer. */
+static bool add_window(struct account *a, struct class_account *classes, const struct memory *m, size_t n) {
+    bool all;
+    if (!hold_still(&all))
+        return false;
+    const struct run_window *w = NULL;
+    for (int kind = 0; kind < SPACE_KINDS && w == NULL; kind++)
+        for (w = space_windows[kind].oldest; w != NULL && n > 0; w = w->newer)
+            n--;
+    if (w != NULL)
+        account_window(a, classes, m, w, (uintptr_t)w);
+    let_go(all);
+    return w != NULL;
+}
+
+/* One window at a time, so that nobody waits for long. */
+static void add_runs(struct account *a, struct class_account *classes, const struct memory *m) {
+    for (size_t n = 0; add_window(a, classes, m, n); n++) {
+    }
+}
+
+void totals_add_runs(struct totals *t) {
+    struct account a = {0};
+    struct class_account classes[RUN_BINS] = {0};
+    if (option(OPT_RUNS) == 0)
+        return;
+    add_runs(&a, classes, &own_unasked);
+    size_t free = a.pinned + a.free_resident + a.free_purged;
+    size_t system = a.live + free;
+    t->free_bytes += free;
     t->free_chunks += system > 0; /* they are not counted one by one */
     t->system += system;
     t->system_max += system;
     t->address_space += system;
     t->committed += system;
+}
+
+/* ---- caches ---- */
+
+static void add_cache(struct account *a, struct class_account *classes, const struct tcache *t,
+                      const struct deep *d) {
+    if (d != NULL && d != &deep_none)
+        account_deep(a, classes, d);
+    else if (t != NULL && t != &tcache_inactive && t != &tcache_disabled)
+        account_tcache(a, t, option(OPT_TCACHE_COUNT));
+}
+
+/* Others' caches are looked at while their threads may use them; they lie in memory that stays. */
+static void add_caches(struct account *a, struct class_account *classes) {
+    if (self.record == NULL)
+        add_cache(a, classes, self.tcache, self.deep);
+    if (!lock_take(&records_lock))
+        return;
+    for (unsigned i = 0; i < RECORD_BUCKETS; i++)
+        for (struct thread_record *r = thread_records[i]; r != NULL; r = r->next)
+            if (r->tcache != NULL)
+                add_cache(a, classes, r->tcache, r->deep);
+    lock_release(&records_lock);
+}
+
+/* ---- all ---- */
+
+void snapshot_account(struct account *a, struct class_account *classes) {
+    struct residency residency;
+    struct memory m = own_unasked;
+    start();
+    memset(a, 0, sizeof *a);
+    memset(classes, 0, RUN_BINS * sizeof *classes);
+    a->kernel_asked = residency_open(&residency, 0);
+    if (a->kernel_asked)
+        m.residency = &residency;
+    struct arena *arena = &main_arena;
+    do {
+        struct arena_snapshot s;
+        add_arena(a, &s, &m, arena);
+        arena = arena_next(arena);
+    } while (arena != &main_arena);
+    depot_gather();
+    add_runs(a, classes, &m);
+    add_caches(a, classes);
+    (void)account_depot(a, classes, &m, &depot_view);
+    for (const struct meta_block *b = meta_blocks; b != NULL; b = b->older)
+        account_own(a, &m, b->start, b->bytes);
+    account_table(a, &m, window_uses, sizeof window_uses);
+    a->mapped = counter_get(COUNT_MAPPED_BYTES);
+    a->mapped_chunks = counter_get(COUNT_MAPPED_NOW);
+    account_close(a);
+    residency_close(&residency);
 }

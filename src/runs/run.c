@@ -337,3 +337,18 @@ void runs_count(struct runs_totals *t) {
     }
     t->idle = atomic_load_explicit(&runs_idle, memory_order_relaxed);
 }
+
+bool runs_hold_still(void) {
+    unsigned locked = lock_all();
+    if (locked == RUN_BINS && lock_take(&space_lock))
+        return true;
+    while (locked > 0)
+        lock_release(&run_bins[--locked].lock);
+    return false;
+}
+
+void runs_let_go(void) {
+    lock_release(&space_lock);
+    for (unsigned bin = RUN_BINS; bin > 0; bin--)
+        lock_release(&run_bins[bin - 1].lock);
+}

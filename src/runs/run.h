@@ -47,6 +47,11 @@ struct runs_totals {
 };
 void runs_count(struct runs_totals *t);
 
+/* Takes every lock of the layer, so that whoever looks sees one instant, until runs_let_go().  False:
+   others are at work.  Does not wait. */
+bool runs_hold_still(void);
+void runs_let_go(void);
+
 /* Calls f for each of the layer's locks that was ever used (life/fork.c). */
 void runs_each_lock(void (*f)(struct lock *, void *), void *arg);
 
