@@ -162,10 +162,12 @@ void snapshot_account(struct account *a, struct class_account *classes) {
         add_arena(a, &s, &m, arena);
         arena = arena_next(arena);
     } while (arena != &main_arena);
-    depot_gather();
-    add_runs(a, classes, &m);
+    if (option(OPT_RUNS) != 0) { /* else the look would be the first touch of the depot's pages */
+        depot_gather();
+        add_runs(a, classes, &m);
+        (void)account_depot(a, classes, &m, &depot_view);
+    }
     add_caches(a, classes);
-    (void)account_depot(a, classes, &m, &depot_view);
     for (const struct meta_block *b = meta_blocks; b != NULL; b = b->older)
         account_own(a, &m, b->start, b->bytes);
     account_table(a, &m, window_uses, sizeof window_uses);

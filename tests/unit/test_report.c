@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena/arenas.h"
 #include "arena/heap.h"
 #include "base/counter.h"
 #include "report/lookup.h"
 #include "report/print.h"
+#include "runs/block.h"
 #include "unit.h"
 
 static void test_snapshot_of_an_empty_arena(void **state) {
@@ -131,6 +133,88 @@ static void test_stats(void **state) {
                              "max mmap regions =          1\nmax mmap bytes   =     200704\n");
 }
 
+/* Every byte that the system gave is in one place. */
+static void test_account(void **state) {
+    (void)state;
+    struct account a;
+    struct class_account classes[RUN_BINS];
+    snapshot_account(&a, classes);
+    assert_int_equal(a.live, 0);
+    without_cache();
+    void *p[300], *q[300];
+    take(p, 300, 1000);
+    void *wall = rung_malloc(16);
+    self.arena = NULL;
+    take(q, 300, 5000);
+    void *mapped = rung_malloc(200000);
+    for (int i = 0; i < 300; i += 2) {
+        rung_free(p[i]);
+        rung_free(q[i]);
+    }
+    snapshot_account(&a, classes);
+    assert_int_equal(a.live, 150 * 1008 + 32 + 150 * 5008);
+    assert_int_equal(a.mapped, 200704);
+    assert_int_equal(a.accessible - a.metadata_own + a.mapped + counter_get(COUNT_META_MAPPED), double_accessible());
+    assert_int_equal(a.arenas, 2);
+    assert_int_equal(a.heaps, 1);
+    assert_true(a.free_purged + a.free_resident > 0 && a.pinned > 0);
+    struct chunk *c = chunk_of_mem(q[1]);
+    arena_post(arena_next(&main_arena), c); /* what waits in an inbox is free by then */
+    snapshot_account(&a, classes);
+    assert_int_equal(a.live, 150 * 1008 + 32 + 149 * 5008);
+    assert_int_equal(a.cached_inboxes, 0);
+    rung_free(mapped);
+    rung_free(wall);
+}
+
+static void test_account_of_runs(void **state) {
+    (void)state;
+    struct account a;
+    struct class_account classes[RUN_BINS];
+    assume(OPT_RUNS, 1);
+    assume(OPT_RUN_BLOCK_MAX, BLOCK_MAX);
+    without_cache();
+    static void *p[3000];
+    take(p, 3000, 200);
+    void *block = rung_malloc(100000);
+    for (int i = 0; i < 3000; i += 3)
+        rung_free(p[i]);
+    snapshot_account(&a, classes);
+    unsigned bin = run_bin_of_request(200);
+    size_t block_bytes = rung_malloc_usable_size(block);
+    assert_int_equal(a.live + a.cached_depot, 2000 * 208 + a.cached_depot + block_bytes);
+    assert_int_equal(classes[bin].out, 2000 + classes[bin].cached);
+    assert_int_equal(classes[bin].runs * (RUN_SIZE / 208), classes[bin].out + classes[bin].free);
+    assert_int_equal(classes[bin].runs * RUN_SIZE,
+                     classes[bin].out * 208 + classes[bin].pinned + classes[bin].free_pages);
+    assert_int_equal(a.accessible - a.metadata_own + counter_get(COUNT_META_MAPPED), double_accessible());
+    struct mallinfo2 m = rung_mallinfo2();
+    assert_int_equal(m.uordblks, a.live + a.cached_depot);
+    assert_int_equal(m.arena, m.uordblks + m.fordblks);
+    rung_free(block);
+}
+
+/* As long as they get: nothing is cut off. */
+static void test_longest_reports(void **state) {
+    (void)state;
+    struct account a;
+    struct class_account classes[RUN_BINS];
+    size_t counts[COUNTER_COUNT];
+    memset(&a, 0xff, sizeof a);
+    memset(classes, 0xff, sizeof classes);
+    memset(counts, 0xff, sizeof counts);
+    char *buf = malloc(REPORT_MAX);
+    struct text t = text_in(buf, REPORT_MAX);
+    json_report(&t, &a, classes, counts);
+    assert_false(t.truncated);
+    t = text_in(buf, REPORT_MAX);
+    prometheus_report(&t, &a, classes, counts);
+    assert_false(t.truncated);
+    assert_int_equal(rung_stats_json(buf, 100), 0);
+    assert_int_equal(rung_stats_prometheus(buf, 0), 0);
+    free(buf);
+}
+
 static void test_counters_by_name(void **state) {
     (void)state;
     size_t value;
@@ -201,6 +285,9 @@ int main(void) {
         cmocka_unit_test(test_xml),
         cmocka_unit_test(test_longest_xml),
         cmocka_unit_test(test_stats),
+        cmocka_unit_test(test_account),
+        cmocka_unit_test(test_account_of_runs),
+        cmocka_unit_test(test_longest_reports),
         cmocka_unit_test(test_counters_by_name),
         cmocka_unit_test(test_lock_counters),
         cmocka_unit_test(test_heap_check),
