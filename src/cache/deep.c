@@ -20,6 +20,9 @@ struct deep deep_none = {
 /* How many calls off the hot path lie between two looks at a bin that may be idle. */
 enum { LOOK_EVERY = 32 };
 
+/* So many threads have the whole of tcache_budget; more share what these would have. */
+enum { FULL_BUDGETS = 8 };
+
 /* ---- how deep ---- */
 
 static size_t bin_size(unsigned bin) {
@@ -34,6 +37,14 @@ static size_t cap_max(unsigned bin) {
     return size_max(n, 1);
 }
 
+/* A page's worth, two at least. */
+static size_t first_cap(unsigned bin) {
+    if (bin >= DEEP_BLOCKS)
+        return 1;
+    size_t n = size_min(size_max(option(OPT_TCACHE_COUNT), 2) - 1, size_max(4 * KIB / bin_size(bin), 2));
+    return size_min(n, cap_max(bin));
+}
+
 static size_t count_of(const struct deep *d, unsigned bin) {
     const struct deep_depth *p = &d->depth[bin];
     return p->slots != NULL ? (size_t)(d->top[bin] - p->slots) : 0;
@@ -44,10 +55,22 @@ static size_t length_for(size_t cap) {
     return align_up(cap + 1, 8);
 }
 
+/* What all bins together may hold, in bytes: much for few threads, less for each of many, of which most
+   are asleep. */
+static size_t budget(void) {
+    size_t each = option(OPT_TCACHE_BUDGET);
+    size_t threads = counter_get(COUNT_TCACHES);
+    return threads <= FULL_BUDGETS ? each : size_max(each / threads * FULL_BUDGETS, each / 8);
+}
+
+static bool can_afford(const struct deep *d, unsigned bin, size_t more) {
+    return d->spent + more * bin_size(bin) <= budget();
+}
+
 static void set_cap(struct deep *d, unsigned bin, size_t cap) {
     struct deep_depth *p = &d->depth[bin];
-    d->budget += p->cap * bin_size(bin);
-    d->budget -= size_min(cap * bin_size(bin), d->budget);
+    d->spent += cap * bin_size(bin);
+    d->spent -= p->cap * bin_size(bin);
     p->cap = (uint16_t)cap;
     d->full[bin] = p->slots + cap;
 }
@@ -74,13 +97,10 @@ static bool lengthen(struct deep *d, unsigned bin, size_t cap) {
 
 static void deepen(struct deep *d, unsigned bin) {
     struct deep_depth *p = &d->depth[bin];
-    size_t size = bin_size(bin);
     p->missed = true;
-    size_t first = size_min(size_max(option(OPT_TCACHE_COUNT), 2) - 1, cap_max(bin));
-    if (bin >= DEEP_BLOCKS)
-        first = 1;
-    size_t deeper = p->cap == 0 ? first : size_min(p->cap * 2 + (size_t)1, cap_max(bin));
-    if (p->cap != 0 && (deeper == p->cap || (deeper - p->cap) * size > d->budget))
+    size_t deeper = p->cap == 0 ? first_cap(bin) : size_min(p->cap * 2 + (size_t)1, cap_max(bin));
+    bool due = p->cap == 0 && bin < RUN_BINS; /* some are kept of each size */
+    if (deeper == p->cap || (!due && !can_afford(d, bin, deeper - p->cap)))
         return;
     if (lengthen(d, bin, deeper))
         set_cap(d, bin, deeper);
@@ -110,11 +130,11 @@ static void look_around(struct deep *d) {
     struct deep_depth *p = &d->depth[bin];
     if (p->cap == 0)
         return;
-    if (!p->missed) {
+    if (!p->missed || !can_afford(d, bin, 0)) {
         size_t half = (count_of(d, bin) + 1) / 2;
         if (half > 0)
             leave_oldest(d, bin, half);
-        size_t cap = size_max(p->cap / 2, size_min(option(OPT_TCACHE_COUNT), cap_max(bin)));
+        size_t cap = size_max(p->cap / 2, first_cap(bin));
         if (cap >= count_of(d, bin) && cap > 0 && cap < p->cap)
             set_cap(d, bin, cap);
     }
@@ -197,7 +217,6 @@ bool deep_start(void) {
         return false;
     memcpy(d->top, deep_none.top, sizeof d->top);
     memcpy(d->full, deep_none.full, sizeof d->full);
-    d->budget = option(OPT_TCACHE_BUDGET);
     self.deep = d;
     return true;
 }

@@ -46,7 +46,7 @@ struct deep {
     void **top[DEEP_BINS];
     void **full[DEEP_BINS];
     struct deep_depth depth[DEEP_BINS];
-    size_t budget; /* bytes of objects that bins may still deepen by */
+    size_t spent;  /* bytes of the objects that all bins together may hold */
     unsigned hand; /* the bin that is looked at next */
     unsigned visits;
 };

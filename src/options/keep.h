@@ -15,6 +15,8 @@
 struct keep {
     size_t learned;   /* bytes, as of `at` */
     uint64_t at;      /* the last lesson or confirmation */
+    size_t peak;      /* the most that was in use, as of `peak_at` */
+    uint64_t peak_at;
 };
 
 /* What is called soon, and what the allowance's half-life is. */
@@ -29,9 +31,28 @@ static inline size_t keep_learned(const struct keep *k, uint64_t now) {
     return halvings < 64 ? k->learned >> halvings : 0;
 }
 
+static inline size_t keep_peak(const struct keep *k, uint64_t now) {
+    uint64_t halvings = now > k->peak_at ? (now - k->peak_at) / KEEP_HALVES_US : 0;
+    return halvings < 64 ? k->peak >> halvings : 0;
+}
+
+/* `in_use` bytes are in use. */
+static inline void keep_saw(struct keep *k, size_t in_use, uint64_t now) {
+    if (in_use >= keep_peak(k, now)) {
+        k->peak = in_use;
+        k->peak_at = now;
+    }
+}
+
+/* What was learned, but no more than would take the program back to its last peak. */
+static inline size_t keep_learned_below_peak(const struct keep *k, size_t in_use, uint64_t now) {
+    size_t peak = keep_peak(k, now);
+    return size_min(keep_learned(k, now), peak > in_use ? peak - in_use : 0);
+}
+
 /* The free bytes that may be resident while `in_use` bytes are not free. */
 static inline size_t keep_limit(const struct keep *k, size_t in_use, size_t floor, uint64_t now) {
-    return size_max(in_use / KEEP_SHARE, floor) + keep_learned(k, now);
+    return size_max(in_use / KEEP_SHARE, floor) + keep_learned_below_peak(k, in_use, now);
 }
 
 /* `bytes` that were purged at `purged_at` are wanted again. */

@@ -27,7 +27,7 @@ static size_t limit_now(uint64_t now) {
 
 /* What age leaves alone: the share is for those who swing quickly. */
 static size_t aged_limit(uint64_t now) {
-    return option(OPT_RUN_KEEP) + keep_learned(&space_keep, now);
+    return option(OPT_RUN_KEEP) + keep_learned_below_peak(&space_keep, space_totals.in_use, now);
 }
 
 bool purge_keeps_beyond_share(void) {
