@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "base/counter.h"
 #include "os/cgroup.h"
+#include "os/clock.h"
 #include "os/os.h"
 #include "os/syscall.h"
 
@@ -75,6 +76,7 @@ static unsigned count_cpus(void) {
 }
 
 void os_read_facts(void) {
+    clock_find();
     char text[16];
     size_t page = getauxval(AT_PAGESZ);
     os_facts.page = page != 0 ? page : 4096;

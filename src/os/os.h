@@ -57,6 +57,8 @@ void *os_break(intptr_t delta);
 bool os_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_us);
 void os_wake(_Atomic uint32_t *word, int count);
 void os_yield(void);
+
+/* Monotonic.  Costs no system call where the kernel can do without. */
 uint64_t os_clock_us(void);
 
 /* The same, up to about a millisecond old: for whoever asks often. */

@@ -125,42 +125,6 @@ void os_yield(void) {
     (void)syscall4(SYS_sched_yield, 0, 0, 0, 0);
 }
 
-uint64_t os_clock_us(void) {
-    struct timespec now = {0};
-    (void)syscall4(SYS_clock_gettime, CLOCK_MONOTONIC, (long)&now, 0, 0);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
-/* A third to a whole millisecond. */
-#define STALE_CYCLES ((uint64_t)1 << 20)
-
-/* A counter that all CPUs have and that costs no call; nothing is read from it but that little time has
-   passed.  Where there is none, each question is a call. */
-static uint64_t cycles(void) {
-#if defined(__x86_64__)
-    return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-    uint64_t n;
-    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(n));
-    return n << 6; /* at 25 to 50 MHz mostly; a processor's cycles are meant */
-#else
-    static _Atomic uint64_t asked;
-    return asked += STALE_CYCLES + 1;
-#endif
-}
-
-uint64_t os_recent_us(void) {
-    static _Atomic uint64_t at_cycles, at_us;
-    uint64_t now = cycles();
-    uint64_t us = atomic_load_explicit(&at_us, memory_order_relaxed);
-    if (us != 0 && now - atomic_load_explicit(&at_cycles, memory_order_relaxed) < STALE_CYCLES)
-        return us;
-    us = os_clock_us();
-    atomic_store_explicit(&at_cycles, now, memory_order_relaxed);
-    atomic_store_explicit(&at_us, us, memory_order_relaxed);
-    return us;
-}
-
 bool os_random(void *buf, size_t len) {
     counter_add(COUNT_SYS_OTHER, 1);
     const long grnd_nonblock = 1;
