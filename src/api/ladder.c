@@ -135,7 +135,7 @@ WHOLE void *climb(size_t req, char **zero_from) {
     settle_in();
     bool zero;
     void *mem = from_runs(req, &zero);
-    struct order o = {.csz = chunk_size_of_request(req)};
+    struct order o = {.csz = chunk_size_of_request(req), .want_zero = zero_from != NULL};
     if (mem != NULL) {
         o.zero_from = zero ? mem : (char *)mem + headless_size(mem);
     } else {
@@ -146,11 +146,12 @@ WHOLE void *climb(size_t req, char **zero_from) {
         }
         mem = mem_of_chunk(c);
     }
-    *zero_from = o.zero_from;
     if (UNLIKELY(option(OPT_PERTURB) != 0)) {
         fill_for_debugging(mem);
-        *zero_from = (char *)mem + block_usable(mem);
+        o.zero_from = (char *)mem + block_usable(mem);
     }
+    if (zero_from != NULL)
+        *zero_from = o.zero_from;
     return mem;
 }
 

@@ -6,6 +6,7 @@
 #include "chunk/chunk.h"
 
 /* A block for req bytes; from `*zero_from` on (at most to the block's end) it is known to hold zeros.
+   NULL in the place of zero_from: that is of no interest.
    NULL, errno ENOMEM: req is absurd or there is no memory. */
 void *climb(size_t req, char **zero_from);
 

@@ -7,8 +7,7 @@
 #include "cache/tcache.h"
 
 static SLOW void *malloc_slow(size_t req) {
-    char *zero_from;
-    return climb(req, &zero_from);
+    return climb(req, NULL);
 }
 
 /* Of a thread whose cache lies before arenas. */

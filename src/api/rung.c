@@ -5,6 +5,7 @@
 #include "api/names.h"
 #include "arena/arenas.h"
 #include "arena/check.h"
+#include "arena/mapped_cache.h"
 #include "base/fmt.h"
 #include "life/start.h"
 #include "options/options.h"
@@ -100,6 +101,11 @@ EXPORT int rung_heap_check(void) {
     const char *wrong = runs_check(&where);
     if (wrong != NULL) {
         say("runs", wrong, where);
+        unsound++;
+    }
+    wrong = mapped_cache_check();
+    if (wrong != NULL) {
+        say("freed mappings", wrong, NULL);
         unsound++;
     }
     return unsound;

@@ -1,6 +1,7 @@
 #include "arena/allocate.h"
 
 #include "arena/mapped.h"
+#include "arena/mapped_cache.h"
 #include "arena/release.h"
 #include "arena/top.h"
 #include "guard/assert.h"
@@ -140,14 +141,11 @@ static struct chunk *from_larger_bin(struct arena *a, struct order *o) {
 /* ---- the top, and beyond ---- */
 
 SLOW struct chunk *alloc_without_arena(struct order *o) {
-    struct chunk *c = mapped_alloc(o->csz, ALIGNMENT);
-    if (c != NULL)
-        o->zero_from = mem_of_chunk(c);
-    return c;
+    return mapped_alloc_zero(o->csz, ALIGNMENT, o->want_zero, &o->zero_from);
 }
 
-/* Everything the arena has is used up: the only place where the mmap threshold is asked. */
-static SLOW struct chunk *from_system(struct arena *a, struct order *o) {
+/* The only place where the mmap threshold is asked. */
+static struct chunk *map_or_grow(struct arena *a, struct order *o) {
     bool tried = mapped_wanted(o->csz);
     struct chunk *c = tried ? alloc_without_arena(o) : NULL;
     if (c != NULL)
@@ -160,6 +158,13 @@ static SLOW struct chunk *from_system(struct arena *a, struct order *o) {
         return top_carve(a, o->csz, &o->zero_from);
     /* A window cannot hold it, or the break is exhausted: a mapping, whatever its size. */
     return !tried && !a->main && option(OPT_MMAP_MAX) > 0 ? alloc_without_arena(o) : NULL;
+}
+
+/* Everything the arena has is used up. */
+static SLOW struct chunk *from_system(struct arena *a, struct order *o) {
+    struct chunk *c = map_or_grow(a, o);
+    /* Near a limit, what waits for reuse makes room. */
+    return c == NULL && mapped_cache_empty() ? map_or_grow(a, o) : c;
 }
 
 struct chunk *arena_alloc(struct arena *a, struct order *o) {

@@ -9,6 +9,7 @@
 struct order {
     size_t csz;
     struct batch *fill; /* more chunks of this size that come up on the way go here; NULL: none */
+    bool want_zero;     /* the caller clears what is not known to be zero */
     char *zero_from;    /* out: from here to the end of the chunk, memory was never written */
 };
 

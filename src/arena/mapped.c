@@ -1,14 +1,22 @@
 #include "arena/mapped.h"
 
-#include <stdatomic.h>
-
 #include "arena/huge.h"
+#include "arena/mapped_cache.h"
+#include "arena/unmap.h"
 #include "base/counter.h"
 #include "guard/assert.h"
 #include "options/options.h"
 #include "os/os.h"
 
 #define OFFSET_HUGE ((size_t)1)
+
+/* In the place of the offset once the chunk is free, for as long as its memory is there: no chunk lies
+   so far behind its mapping's start, so that a second free finds it implausible. */
+#define OFFSET_FREED (~(size_t)0 & ~(ALIGNMENT - 1))
+
+/* Dirty memory of this size costs more to clear than to exchange for fresh memory, of which perhaps
+   only a part is ever touched. */
+#define RENEW_FROM (1 * MIB)
 
 static size_t offset_of(const struct chunk *c) {
     return c->foot & ~(ALIGNMENT - 1);
@@ -40,87 +48,71 @@ static void count_mapping(size_t total) {
     counter_raise(COUNT_MAPPED_BYTES_MAX, counter_get(COUNT_MAPPED_BYTES));
 }
 
-/* ---- mappings that the kernel would not take back ---- */
-
-struct stranded {
-    struct stranded *next;
-    size_t len;
-};
-
-static _Atomic(struct stranded *) stranded;
-
-static void keep(struct stranded *s) {
-    s->next = atomic_load_explicit(&stranded, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&stranded, &s->next, s, memory_order_release,
-                                                  memory_order_relaxed)) {
-    }
-}
-
-/* True: it is gone. */
-static bool unmap_or_strand(char *mapping, size_t len) {
-    if (os_unmap(mapping, len))
-        return true;
-    os_purge(mapping, len);
-    struct stranded *s = (struct stranded *)mapping;
-    s->len = len;
-    keep(s);
-    return false;
-}
-
-/* As far as it works: one refusal a call, however many there are. */
-static void retry_stranded(void) {
-    if (LIKELY(atomic_load_explicit(&stranded, memory_order_relaxed) == NULL))
-        return;
-    struct stranded *s = atomic_exchange_explicit(&stranded, NULL, memory_order_acquire);
-    bool works = true;
-    while (s != NULL) {
-        struct stranded *next = s->next;
-        works = works && os_unmap(s, s->len);
-        if (!works)
-            keep(s);
-        s = next;
-    }
-}
-
-/* ---- the chunks ---- */
-
 bool mapped_wanted(size_t csz) {
     return csz >= option(OPT_MMAP_THRESHOLD) && counter_get(COUNT_MAPPED_NOW) < option(OPT_MMAP_MAX);
 }
 
-static char *map_pages(size_t *total, size_t *huge_bit) {
-    if (huge.page != 0 && *total >= huge.page) {
-        size_t whole = align_up(*total, huge.page);
-        char *mapping = os_map(whole, huge.flags);
-        if (mapping != NULL) {
-            *total = whole;
-            *huge_bit = OFFSET_HUGE;
-            return mapping;
-        }
-    }
-    *total = align_up(*total, os_facts.page);
-    *huge_bit = 0;
-    char *mapping = os_map(*total, 0);
+static char *map_huge(size_t *total) {
+    size_t whole = align_up(*total, huge.page);
+    char *mapping = os_map(whole, huge.flags);
     if (mapping != NULL)
-        huge_advise(mapping, *total);
+        *total = whole;
     return mapping;
 }
 
-struct chunk *mapped_alloc(size_t csz, size_t align) {
-    retry_stranded();
+static char *map_fresh(size_t total) {
+    char *mapping = os_map(total, 0);
+    if (mapping == NULL && mapped_cache_empty())
+        mapping = os_map(total, 0);
+    if (mapping != NULL)
+        huge_advise(mapping, total);
+    return mapping;
+}
+
+/* *dirty: it does not hold zeros alone. */
+static char *map_pages(size_t *total, bool want_zero, bool *dirty) {
+    *dirty = false;
+    *total = align_up(*total, os_facts.page);
+    size_t wanted = *total;
+    char *mapping = mapped_cache_take(total);
+    if (mapping == NULL)
+        return map_fresh(*total);
+    if (want_zero && *total >= RENEW_FROM) {
+        unmap_for_good(mapping, *total);
+        *total = wanted;
+        return map_fresh(wanted);
+    }
+    *dirty = true;
+    return mapping;
+}
+
+struct chunk *mapped_alloc_zero(size_t csz, size_t align, bool want_zero, char **zero_from) {
+    unmap_refused();
     size_t total = csz + MAPPED_TAIL;
     if (align > ALIGNMENT)
         total += align;
     if (total < csz || total > REQUEST_MAX)
         return NULL;
-    size_t huge_bit;
-    char *mapping = map_pages(&total, &huge_bit);
+    size_t huge_bit = 0;
+    bool dirty = false;
+    char *mapping = NULL;
+    if (huge.page != 0 && total >= huge.page && (mapping = map_huge(&total)) != NULL)
+        huge_bit = OFFSET_HUGE;
+    else
+        mapping = map_pages(&total, want_zero, &dirty);
     if (mapping == NULL)
         return NULL;
-    if (option(OPT_DECORATE_MAPS) >= 2)
+    if (!dirty && option(OPT_DECORATE_MAPS) >= 2)
         os_name(mapping, total, "rung: block");
     count_mapping(total);
-    return mapped_align(place(mapping, total, 0, huge_bit), align);
+    struct chunk *c = mapped_align(place(mapping, total, 0, huge_bit), align);
+    *zero_from = dirty ? mapping + total : mem_of_chunk(c);
+    return c;
+}
+
+struct chunk *mapped_alloc(size_t csz, size_t align) {
+    char *zero_from;
+    return mapped_alloc_zero(csz, align, false, &zero_from);
 }
 
 struct chunk *mapped_align(struct chunk *c, size_t align) {
@@ -139,10 +131,24 @@ bool mapped_plausible(const struct chunk *c) {
 
 void mapped_free(struct chunk *c) {
     size_t total = mapped_total(c);
+    char *mapping = mapping_of(c);
+    bool huge_pages = (c->foot & OFFSET_HUGE) != 0;
     counter_sub(COUNT_MAPPED_NOW, 1);
     counter_sub(COUNT_MAPPED_BYTES, total);
-    if (unmap_or_strand(mapping_of(c), total))
-        retry_stranded();
+    if (huge_pages) {
+        unmap_for_good(mapping, total);
+    } else {
+        c->foot = OFFSET_FREED;
+        mapped_cache_put(mapping, total);
+    }
+}
+
+/* Near a limit, what waits for reuse makes room. */
+static char *remap(char *mapping, size_t old_total, size_t total) {
+    char *moved = os_remap(mapping, old_total, total);
+    if (moved == NULL && total > old_total && mapped_cache_empty())
+        moved = os_remap(mapping, old_total, total);
+    return moved;
 }
 
 struct chunk *mapped_resize(struct chunk *c, size_t csz) {
@@ -154,7 +160,7 @@ struct chunk *mapped_resize(struct chunk *c, size_t csz) {
     size_t total = align_up(offset + csz + MAPPED_TAIL, page_of(c));
     if (total == old_total)
         return c;
-    char *mapping = os_remap(mapping_of(c), old_total, total);
+    char *mapping = remap(mapping_of(c), old_total, total);
     if (mapping == NULL)
         return NULL;
     counter_add(COUNT_MAPPED_BYTES, total - old_total);

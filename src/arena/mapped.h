@@ -21,9 +21,15 @@
 
 #define MAPPED_TAIL HEADER
 
-/* A mapped chunk of at least csz bytes whose payload is aligned to `align` (ALIGNMENT or more).
-   NULL when the kernel refuses.  Does not look at mmap_max: it is the last resort too. */
+/* A mapped chunk of at least csz bytes whose payload is aligned to `align` (ALIGNMENT or more), from
+   the kernel or from what waits for reuse (arena/mapped_cache.h).  NULL when the kernel refuses, with
+   nothing waiting any more.  Does not look at mmap_max: it is the last resort too. */
 struct chunk *mapped_alloc(size_t csz, size_t align);
+
+/* The same for a caller who knows what to do with zeros: from *zero_from on the payload is known to
+   hold them.  `want_zero`: the caller is about to clear the rest, so that fresh pages are better than
+   many dirty ones. */
+struct chunk *mapped_alloc_zero(size_t csz, size_t align, bool want_zero, char **zero_from);
 
 /* The same mapping with the payload's start moved up to a multiple of `align`.  c is fresh and has
    align bytes to spare. */
@@ -36,8 +42,7 @@ bool mapped_wanted(size_t csz);
 /* Whether c, whose M flag is set, can be a mapped chunk at all. */
 bool mapped_plausible(const struct chunk *c);
 
-/* Unmaps c.  If the kernel refuses (the map-count limit) the pages are returned, the address range
-   is kept and unmapped when that works again: nothing is lost. */
+/* c goes back: to the kernel, or to wait for reuse. */
 void mapped_free(struct chunk *c);
 
 /* c with room for csz bytes, moved if need be; NULL: the kernel refused, c is as it was. */

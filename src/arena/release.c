@@ -1,6 +1,7 @@
 #include "arena/release.h"
 
 #include "arena/heap.h"
+#include "arena/mapped_cache.h"
 #include "arena/top.h"
 #include "guard/assert.h"
 #include "options/options.h"
@@ -69,6 +70,7 @@ size_t arena_join(struct arena *a, struct chunk *c, size_t csz) {
 void arena_maybe_trim(struct arena *a, size_t csz) {
     if (csz < TRIM_ATTEMPT)
         return;
+    mapped_cache_age();
     /* A secondary arena always tries, since an empty window can go whatever top's size. */
     if (!a->main || top_size(a) >= option(OPT_TRIM_THRESHOLD))
         top_trim(a, option(OPT_TOP_PAD));

@@ -2,6 +2,7 @@
 
 #include "arena/check.h"
 #include "arena/heap.h"
+#include "arena/mapped_cache.h"
 #include "guard/assert.h"
 
 struct chunk *top_carve(struct arena *a, size_t csz, char **zero_from) {
@@ -25,6 +26,7 @@ struct chunk *top_carve(struct arena *a, size_t csz, char **zero_from) {
 bool top_grow(struct arena *a, size_t csz, struct chunk **orphan) {
     *orphan = NULL;
     assert_heap(arena_is_sound(a));
+    mapped_cache_age();
     return a->main ? top_grow_main(a, csz, orphan) : top_grow_heap(a, csz, orphan);
 }
 

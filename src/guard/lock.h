@@ -42,6 +42,7 @@ enum lock_rank {
     RANK_RECORDS, /* which threads are known */
     RANK_ARENAS, /* the list of arenas, who is bound to which, which are parked */
     RANK_ARENA,  /* one arena: its bins, top, sub-heaps; the main arena's also covers the break */
+    RANK_MAPPED, /* freed mappings that wait for reuse */
     RANK_DEPOT,  /* one size's bundles between threads */
     RANK_RUN_BIN, /* the runs of one size */
     RANK_SPACE,  /* where runs come from */

@@ -23,6 +23,7 @@
 #include <stdatomic.h>
 
 #include "arena/arenas.h"
+#include "arena/mapped_cache.h"
 #include "base/counter.h"
 #include "cache/depot.h"
 #include "chunk/meta.h"
@@ -68,6 +69,7 @@ static void freeze_all(void) {
         lock_fork_freeze(&a->lock, deadline);
         a = arena_next(a);
     } while (a != &main_arena);
+    lock_fork_freeze(&mapped_cache_lock, deadline);
     depot_each_lock(freeze, &deadline);
     runs_each_lock(freeze, &deadline);
     lock_fork_freeze(&meta_lock, deadline);
@@ -77,6 +79,7 @@ static void thaw_all(void) {
     lock_fork_thaw(&meta_lock);
     runs_each_lock(thaw, NULL);
     depot_each_lock(thaw, NULL);
+    lock_fork_thaw(&mapped_cache_lock);
     struct arena *a = &main_arena;
     do {
         lock_fork_thaw(&a->lock);
@@ -123,7 +126,7 @@ static void parent(void) {
         catch_up();
 }
 
-/* What a lock that stays shut guards, a size's runs or shelf, is done without. */
+/* What a lock that stays shut guards, a size's runs or shelf or the freed mappings, is done without. */
 static void open_in_child(struct lock *l, void *unused) {
     (void)unused;
     (void)lock_fork_child(l);
@@ -135,6 +138,7 @@ static void child(void) {
     lock_fork_child(&meta_lock);
     runs_each_lock(open_in_child, NULL);
     depot_each_lock(open_in_child, NULL);
+    open_in_child(&mapped_cache_lock, NULL);
     lock_fork_child(&arenas_lock);
     if (lock_fork_child(&records_lock))
         threads_forget_others();

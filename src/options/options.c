@@ -131,6 +131,12 @@ static const char *no_thread_cache(void) {
     return option(OPT_PERTURB) != 0 ? "perturb is set, and threads then get no cache" : NULL;
 }
 
+static const char *no_waiting(void) {
+    return os_facts.strict_commit ? "vm.overcommit_memory is 2: memory that waits would count"
+           : os_facts.secure      ? "the process is privileged: freed memory must not be readable"
+                                  : NULL;
+}
+
 const char *option_no_effect(enum option which) {
     switch (which) {
     case OPT_MXFAST:
@@ -152,6 +158,10 @@ const char *option_no_effect(enum option which) {
                                          : NULL;
     case OPT_HUGETLB:
         return no_huge_pages();
+    case OPT_MAP_KEEP:
+        return no_waiting();
+    case OPT_PURGE_DELAY:
+        return option(OPT_MAP_KEEP) == 0 ? "map_keep is 0: nothing waits for reuse" : no_waiting();
     default:
         return NULL;
     }

@@ -1,6 +1,7 @@
 #include "reclaim/trim.h"
 
 #include "arena/arenas.h"
+#include "arena/mapped_cache.h"
 #include "arena/top.h"
 #include "cache/deep.h"
 #include "cache/depot.h"
@@ -37,7 +38,8 @@ bool trim_everything(size_t pad) {
     if (deep_is_live())
         deep_empty();
     depot_empty();
-    bool gave = runs_purge_idle();
+    bool gave = mapped_cache_empty();
+    gave |= runs_purge_idle();
     gave |= purge_free_pages(0);
     gave |= space_drop_empty();
     struct arena *a = &main_arena;

@@ -83,6 +83,11 @@ size_t double_bytes(enum verb verb);
 int double_last_huge_flags(void);
 void double_has_huge_pages(bool yes);
 
+/* ---- time ---- */
+
+/* From now on the clock stands still, but for what this adds. */
+void double_clock_advance(uint64_t us);
+
 /* ---- for tests with many threads ---- */
 
 /* No record, no lock, no failures: the verbs go straight through, and add no synchronisation that could hide

@@ -54,6 +54,8 @@ static const struct configuration configurations[] = {
     {"perturb", ",perturb=90"},
     {"unsorted_limit", ",tcache_unsorted_limit=3"},
     {"thp", ",hugetlb=1"},
+    {"map_keep", ",map_keep=4194304,mmap_threshold=100000,purge_delay=1000"},
+    {"map_keep_brief", ",map_keep=65536,mmap_threshold=65536,purge_delay=1"},
     {"runs", ",runs=1,run_block_max=32m,purge_delay=1000"},
     {"runs_shallow", ",runs=1,tcache_count=2,tcache_depth_max=2,run_keep=0,depot_bytes=65536,purge_delay=1"},
     {"runs_alone", ",runs=1,run_block_max=0"},

@@ -243,9 +243,12 @@ static void test_mallopt_follows_the_table(void **state) {
 static void test_no_effect(void **state) {
     (void)state;
     for (int i = 0; i < OPTION_COUNT; i++) {
-        const bool never = i == OPT_MXFAST || i == OPT_CHECK;
+        const bool never = i == OPT_MXFAST || i == OPT_CHECK || i == OPT_PURGE_DELAY;
         assert_int_equal(option_no_effect((enum option)i) != NULL, never);
     }
+    option_set(OPT_MAP_KEEP, 4096, ORIGIN_RUNG_OPTIONS);
+    assert_null(option_no_effect(OPT_PURGE_DELAY)); /* there is something to age */
+
     option_set(OPT_ARENA_MAX, 4, ORIGIN_ALIAS);
     assert_non_null(option_no_effect(OPT_ARENA_TEST));
     assert_null(option_no_effect(OPT_ARENA_MAX));

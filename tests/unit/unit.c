@@ -51,7 +51,8 @@ int unit_run(const struct CMUnitTest *tests, size_t n) {
 }
 
 size_t accounted_bytes(void) {
-    size_t bytes = counter_get(COUNT_MAPPED_BYTES) + counter_get(COUNT_META_MAPPED) + space_totals.system;
+    size_t bytes = counter_get(COUNT_MAPPED_BYTES) + counter_get(COUNT_MAPPED_KEPT) +
+                   counter_get(COUNT_META_MAPPED) + space_totals.system;
     struct arena *a = &main_arena;
     do {
         if (a->main)
