@@ -6,6 +6,7 @@
 #include "base/counter.h"
 #include "guard/assert.h"
 #include "options/options.h"
+#include "options/threshold.h"
 #include "os/os.h"
 
 #define OFFSET_HUGE ((size_t)1)
@@ -135,6 +136,7 @@ void mapped_free(struct chunk *c) {
     bool huge_pages = (c->foot & OFFSET_HUGE) != 0;
     counter_sub(COUNT_MAPPED_NOW, 1);
     counter_sub(COUNT_MAPPED_BYTES, total);
+    thresholds_age();
     if (huge_pages) {
         unmap_for_good(mapping, total);
     } else {

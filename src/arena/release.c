@@ -5,6 +5,7 @@
 #include "arena/top.h"
 #include "guard/assert.h"
 #include "options/options.h"
+#include "options/threshold.h"
 
 /* Whether memory of this arena ends in front of `next`.  Not to be told for a main arena that lives
    in several pieces. */
@@ -71,11 +72,16 @@ void arena_maybe_trim(struct arena *a, size_t csz) {
     if (csz < TRIM_ATTEMPT)
         return;
     mapped_cache_age();
+    thresholds_age();
     /* A secondary arena always tries, since an empty window can go whatever top's size. */
     if (!a->main || top_size(a) >= option(OPT_TRIM_THRESHOLD))
         top_trim(a, option(OPT_TOP_PAD));
 }
 
 void arena_free(struct arena *a, struct chunk *c, size_t csz) {
-    arena_maybe_trim(a, arena_join(a, c, csz));
+    size_t merged = arena_join(a, c, csz);
+    if (merged >= TRIM_ATTEMPT) {
+        thresholds_confirm(csz);
+        arena_maybe_trim(a, merged);
+    }
 }

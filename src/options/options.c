@@ -76,6 +76,10 @@ enum profile option_profile(void) {
     return option_profile_in_use;
 }
 
+size_t option_start(enum option which) {
+    return table[which].profile[in_use];
+}
+
 int options_mallopt(int parameter, int value) {
     /* A negative number of bytes becomes a huge one: "never". */
     const size_t bytes = (size_t)(long)value;
@@ -161,7 +165,13 @@ const char *option_no_effect(enum option which) {
     case OPT_MAP_KEEP:
         return no_waiting();
     case OPT_PURGE_DELAY:
-        return option(OPT_MAP_KEEP) == 0 ? "map_keep is 0: nothing waits for reuse" : no_waiting();
+        return option(OPT_MAP_KEEP) == 0 && option(OPT_RUNS) == 0
+                   ? "map_keep and runs are 0: nothing waits for reuse"
+                   : NULL;
+    case OPT_THRESHOLD_DECAY:
+        return option_origin(OPT_MMAP_THRESHOLD) != ORIGIN_PROFILE
+                   ? "mmap_threshold is set, and does not adapt"
+                   : NULL;
     default:
         return NULL;
     }

@@ -90,8 +90,9 @@ extern enum profile option_profile_in_use;
 /* Starts over: every option has the profile's value, and the thresholds adapt. */
 void option_use_profile(enum profile profile);
 
-/* The one it started from. */
+/* The one it started from, and an option's value in it. */
 enum profile option_profile(void);
+size_t option_start(enum option which);
 
 /* mallopt, as glibc 2.43 has it: 1 in all cases, for an unknown parameter too. */
 int options_mallopt(int parameter, int value);

@@ -112,6 +112,29 @@ static void test_a_set_option_ends_the_adaptation(void **state) {
     }
 }
 
+/* Row N4: in time they fall, and a block of that size is mapped again. */
+static void test_the_thresholds_fall(void **state) {
+    (void)state;
+    assume(OPT_THRESHOLD_DECAY, 10000);
+    double_clock_advance(0);
+    rung_free(rung_malloc(1 << 20));
+    for (int i = 0; i < 30; i++) { /* blocks of an arena keep them up */
+        double_clock_advance(5000000);
+        void *p = rung_malloc(1 << 20);
+        assert_false(is_mapped(chunk_of_mem(p)));
+        rung_free(p);
+    }
+    for (int i = 0; i < 30; i++) {
+        double_clock_advance(5000000);
+        rung_free(rung_malloc(100000)); /* these do as far as twice their size */
+    }
+    assert_in_range(option(OPT_MMAP_THRESHOLD), 131072, 200000);
+    assert_in_range(option(OPT_TRIM_THRESHOLD), 131072, 400000);
+    rung_malloc_trim(0);
+    assert_true(is_mapped(chunk_of_mem(rung_malloc(1 << 20))));
+    assert_sound();
+}
+
 /* Row D8. */
 static void test_realloc_remaps(void **state) {
     (void)state;
@@ -292,6 +315,7 @@ int main(void) {
         cmocka_unit_test(test_no_mapped_chunks),
         cmocka_unit_test(test_freeing_raises_the_thresholds),
         cmocka_unit_test(test_a_set_option_ends_the_adaptation),
+        cmocka_unit_test(test_the_thresholds_fall),
         cmocka_unit_test(test_realloc_remaps),
         cmocka_unit_test(test_refused_remap),
         cmocka_unit_test(test_alignment),

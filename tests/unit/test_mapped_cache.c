@@ -13,6 +13,7 @@ enum { SECOND = 1000000 };
 /* Every block of 128 KiB and more is mapped, and stays so. */
 static void keep_up_to(size_t bytes) {
     assume(OPT_MAP_KEEP, bytes);
+    assume(OPT_PURGE_DELAY, 1000);
     rung_mallopt(M_MMAP_THRESHOLD, 128 * KIB);
     double_clock_advance(0);
     assert_non_null(rung_malloc(16)); /* the arena exists */

@@ -265,6 +265,8 @@ static void test_no_effect(void **state) {
     assert_non_null(option_no_effect(OPT_TCACHE_UNSORTED_LIMIT));
     assert_null(option_no_effect(OPT_PERTURB));
 
+    option_set(OPT_MMAP_THRESHOLD, 4096, ORIGIN_ALIAS);
+    assert_non_null(option_no_effect(OPT_THRESHOLD_DECAY));
     option_set(OPT_MMAP_MAX, 0, ORIGIN_ALIAS);
     assert_non_null(option_no_effect(OPT_MMAP_THRESHOLD));
     assert_null(option_no_effect(OPT_MMAP_MAX));

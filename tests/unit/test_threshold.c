@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/counter.h"
+#include "double.h"
 #include "options/options.h"
 #include "options/threshold.h"
 
@@ -160,6 +161,133 @@ static void test_setting_wins_over_learning(void **state) {
     }
 }
 
+static void test_quiet_at_the_edges(void **state) {
+    (void)state;
+    const struct thresholds start = {131072, 131072};
+    const struct {
+        struct thresholds now;
+        uint64_t halvings;
+        struct thresholds then;
+    } cases[] = {
+        {{131072, 131072}, 0, {131072, 131072}},
+        {{131072, 131072}, 5, {131072, 131072}},
+        {{1048576, 2097152}, 0, {1048576, 2097152}},
+        {{1048576, 2097152}, 1, {524288, 1048576}},
+        {{1048576, 2097152}, 2, {262144, 524288}},
+        {{1048576, 2097152}, 3, {131072, 131072}},
+        {{33554432, 67108864}, 8, {131072, 131072}},
+        {{33554432, 67108864}, 64, {131072, 131072}},
+        {{33554432, 67108864}, UINT64_MAX, {131072, 131072}},
+        {{4096, 8192}, 1, {4096, 8192}}, /* below its start it was put by somebody */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct thresholds then = threshold_after_quiet(cases[i].now, start, cases[i].halvings);
+        assert_int_equal(then.mmap, cases[i].then.mmap);
+        assert_int_equal(then.trim, cases[i].then.trim);
+    }
+}
+
+/* Row N4, with a decay of ten seconds on a clock of our own. */
+static const uint64_t second = 1000000;
+
+static void start_with_decay(void) {
+    option_use_profile(PROFILE_GLIBC);
+    option_store(OPT_THRESHOLD_DECAY, 10000);
+    double_clock_advance(second);
+}
+
+static void test_falling(void **state) {
+    (void)state;
+    start_with_decay();
+    const size_t falls = counter_get(COUNT_THRESHOLD_FALLS);
+    thresholds_learn(1048576);
+    assert_thresholds(1048576, 2097152);
+    double_clock_advance(9 * second);
+    thresholds_age();
+    assert_thresholds(1048576, 2097152);
+    double_clock_advance(2 * second);
+    thresholds_age();
+    assert_thresholds(524288, 1048576);
+    thresholds_age(); /* the same moment does not count twice */
+    assert_thresholds(524288, 1048576);
+    double_clock_advance(9 * second); /* 20 s since then, in two steps */
+    thresholds_age();
+    assert_thresholds(262144, 524288);
+    assert_int_equal(counter_get(COUNT_THRESHOLD_FALLS), falls + 2);
+    double_clock_advance(1000 * second);
+    thresholds_age();
+    assert_thresholds(131072, 131072);
+    double_clock_advance(1000 * second);
+    thresholds_age();
+    assert_thresholds(131072, 131072);
+    thresholds_learn(262144); /* and up again, for a while */
+    thresholds_age();
+    assert_thresholds(262144, 524288);
+}
+
+static void test_evidence_holds_them_up(void **state) {
+    (void)state;
+    start_with_decay();
+    thresholds_learn(1048576);
+    for (int i = 0; i < 100; i++) {
+        double_clock_advance(6 * second);
+        thresholds_confirm(600000); /* more than half */
+        thresholds_age();
+    }
+    assert_thresholds(1048576, 2097152);
+    for (int i = 0; i < 2; i++) {
+        double_clock_advance(6 * second);
+        thresholds_confirm(500000); /* enough for the next lower one only */
+        thresholds_age();
+    }
+    assert_thresholds(524288, 1048576);
+    for (int i = 0; i < 100; i++) {
+        double_clock_advance(6 * second);
+        thresholds_confirm(500000);
+        thresholds_age();
+    }
+    assert_thresholds(524288, 1048576);
+}
+
+static void test_they_do_not_fall_in_glibcs_way(void **state) {
+    (void)state;
+    start_with_decay();
+    option_store(OPT_THRESHOLD_DECAY, 0);
+    thresholds_learn(1048576);
+    double_clock_advance(1000 * second);
+    thresholds_age();
+    assert_thresholds(1048576, 2097152);
+}
+
+/* With decay an option that is set holds itself, and none of the others. */
+static void test_each_option_freezes_itself(void **state) {
+    (void)state;
+    start_with_decay();
+    option_set(OPT_TOP_PAD, 4096, ORIGIN_MALLOPT);
+    option_set(OPT_MMAP_MAX, 4096, ORIGIN_MALLOPT);
+    thresholds_learn(1048576);
+    assert_thresholds(1048576, 2097152);
+    double_clock_advance(10 * second);
+    thresholds_age();
+    assert_thresholds(524288, 1048576);
+
+    start_with_decay();
+    option_set(OPT_TRIM_THRESHOLD, 4096, ORIGIN_MALLOPT);
+    thresholds_learn(1048576);
+    assert_thresholds(1048576, 4096);
+    double_clock_advance(100 * second);
+    thresholds_age();
+    assert_thresholds(131072, 4096);
+
+    start_with_decay();
+    option_set(OPT_MMAP_THRESHOLD, 262144, ORIGIN_MALLOPT);
+    thresholds_learn(1048576);
+    assert_thresholds(262144, 131072); /* there is nothing for trim_threshold to follow */
+    double_clock_advance(100 * second);
+    thresholds_age();
+    assert_thresholds(262144, 131072);
+}
+
 static void test_huge_pages(void **state) {
     (void)state;
     const size_t page = 2097152;
@@ -196,6 +324,11 @@ int main(void) {
         cmocka_unit_test_setup(test_nothing_is_learnt_once_frozen, start_over),
         cmocka_unit_test_setup(test_learning_in_several_threads, start_over),
         cmocka_unit_test_setup(test_setting_wins_over_learning, start_over),
+        cmocka_unit_test_setup(test_quiet_at_the_edges, start_over),
+        cmocka_unit_test_setup(test_falling, start_over),
+        cmocka_unit_test_setup(test_evidence_holds_them_up, start_over),
+        cmocka_unit_test_setup(test_they_do_not_fall_in_glibcs_way, start_over),
+        cmocka_unit_test_setup(test_each_option_freezes_itself, start_over),
         cmocka_unit_test_setup(test_huge_pages, start_over),
         cmocka_unit_test_setup(test_huge_pages_respect_what_was_set, start_over),
     };
