@@ -2,6 +2,7 @@
 
 #include "arena/mapped.h"
 #include "arena/mapped_cache.h"
+#include "arena/purge.h"
 #include "arena/release.h"
 #include "arena/top.h"
 #include "guard/assert.h"
@@ -13,6 +14,7 @@ enum { SORT_MAX = 10000 };
 
 /* A free chunk that was in no list becomes a chunk in use, whole. */
 static struct chunk *take_whole(struct arena *a, struct chunk *c, size_t csz) {
+    pages_use(a, c, csz, csz);
     set_prev_inuse(chunk_at(c, csz));
     chunk_set_head(c, csz | PREV_INUSE | arena_flag(a));
     return c;
@@ -26,10 +28,12 @@ static struct chunk *take_front(struct arena *a, struct chunk *c, size_t csz, en
     if (rest < MIN_CHUNK)
         return take_whole(a, c, have);
     struct chunk *remainder = chunk_at(c, csz);
+    struct pages pages = pages_use(a, c, have, csz);
     chunk_set_head(c, csz | PREV_INUSE | arena_flag(a));
     chunk_set_head(remainder, rest | PREV_INUSE);
     set_foot(remainder, rest);
     bins_add_unsorted(&a->bins, remainder, corrupt);
+    pages_free(a, remainder, rest, &pages);
     if (is_small(csz))
         a->last_remainder = remainder;
     return c;
@@ -170,6 +174,7 @@ static SLOW struct chunk *from_system(struct arena *a, struct order *o) {
 struct chunk *arena_alloc(struct arena *a, struct order *o) {
     assert_argument(lock_is_mine(&a->lock));
     assert_argument(o->csz >= MIN_CHUNK && is_aligned(o->csz, ALIGNMENT));
+    purge_tick(a);
     struct chunk *c = is_small(o->csz) ? from_small_bin(a, o) : NULL;
     if (c == NULL)
         c = from_unsorted(a, o);

@@ -23,6 +23,24 @@ struct arena {
     bool main;
     bool contiguous; /* main: every growth so far continued at the break */
 
+    /* Which free memory may be resident (arena/pages.h), and its way back (arena/purge.h). */
+    bool purges;            /* whether any of this is kept */
+    struct link resident;   /* free chunks with resident pages */
+    size_t resident_bytes;  /* of those */
+    size_t free_pages;      /* bytes of whole pages in free chunks, resident or not; without top */
+    char *top_touched;      /* from here on top is not resident */
+    size_t top_low;         /* top's least size */
+    uint64_t top_low_since; /* since then */
+    size_t top_gone;        /* bytes of top lately given back */
+    uint64_t top_gone_at;
+    size_t wanted_back;     /* bytes given back and used again, since the last look */
+    uint64_t wanted_back_at;
+    uint64_t looked_at;
+    size_t look_above;      /* the next look is due when more than this may be resident */
+    unsigned unlooked;      /* operations since the last look */
+    size_t most_in_use;     /* since the last look */
+    size_t published_resident, published_in_use; /* arena/budget.h */
+
     /* --- no lock --- */
     _Atomic(struct chunk *) inbox; /* blocks freed by those who could not take the lock */
     struct arena *_Atomic next;    /* all arenas, in a ring that only grows */

@@ -1,6 +1,7 @@
 #include "arena/arenas.h"
 
 #include "arena/heap.h"
+#include "arena/pages.h"
 #include "arena/top.h"
 #include "arena/waiting.h"
 #include "base/counter.h"
@@ -29,6 +30,7 @@ static struct arena *_Atomic rotation = &main_arena;
 
 void arenas_init(void) {
     bins_init(&main_arena.bins);
+    pages_init(&main_arena);
     counter_add(COUNT_ARENAS, 1);
     atomic_store_explicit(&main_arena.threads, 1, memory_order_relaxed);
     self.arena = &main_arena;
@@ -81,10 +83,11 @@ static struct arena *create(void) {
     }
     a->lock = (struct lock)LOCK_INIT(RANK_ARENA);
     bins_init(&a->bins);
+    pages_init(a);
     arena_grew(a, h->size);
     struct chunk *first = heap_first_chunk(h);
     top_set(a, first, (size_t)((char *)h + h->size - (char *)first));
-    a->dirty_end = (char *)first + HEADER;
+    a->dirty_end = a->top_touched = (char *)first + HEADER;
     a->number = arena_count++;
     counter_add(COUNT_ARENAS, 1);
     atomic_store_explicit(&a->next, &main_arena, memory_order_relaxed);

@@ -1,6 +1,7 @@
 #include "arena/check.h"
 
 #include "arena/heap.h"
+#include "arena/pages.h"
 #include "arena/top.h"
 #include "guard/assert.h"
 #include "os/os.h"
@@ -9,6 +10,9 @@
 struct tally {
     size_t free_chunks;
     size_t free_bytes;
+    size_t pages;          /* bytes of whole pages in binned chunks */
+    size_t resident;       /* of those, what may be resident */
+    size_t with_resident;  /* chunks */
 };
 
 #define REQUIRE(cond, text, at)                                                                    \
@@ -21,6 +25,38 @@ struct tally {
 
 /* ---- bins ---- */
 
+static const char *check_note(struct arena *a, struct chunk *c, struct tally *t, const void **where) {
+    size_t csz = chunk_size(c), covered = pages_covered(c, csz);
+    struct page_note *n = pages_note(c, csz);
+    if (!a->purges || n == NULL)
+        return NULL;
+    char *end = ptr_align_down((char *)c + csz, os_facts.page);
+    REQUIRE(n->from <= n->to && n->from >= end - covered && n->to <= end,
+            "a free chunk's resident pages lie outside of it", c);
+    REQUIRE(is_aligned((uintptr_t)n->from | (uintptr_t)n->to, os_facts.page),
+            "a free chunk's resident pages are no pages", c);
+    t->pages += covered;
+    t->resident += (size_t)(n->to - n->from);
+    t->with_resident += n->from < n->to;
+    return NULL;
+}
+
+static const char *check_pages(struct arena *a, struct tally *t, const void **where) {
+    if (!a->purges)
+        return NULL;
+    size_t listed = 0;
+    for (struct link *l = a->resident.next; l != &a->resident; l = l->next) {
+        REQUIRE(l->next->prev == l, "links of the resident chunks do not match", l);
+        listed++;
+    }
+    REQUIRE(listed == t->with_resident, "chunks with resident pages and their list are not the same", a);
+    REQUIRE(a->resident_bytes == t->resident, "the bytes of resident pages are counted wrong", a);
+    REQUIRE(a->free_pages == t->pages, "the bytes of free pages are counted wrong", a);
+    REQUIRE(a->top == NULL || a->top_touched <= (char *)a->top + top_size(a),
+            "what was touched of top reaches past it", a->top_touched);
+    return NULL;
+}
+
 static const char *check_small_or_unsorted(struct arena *a, unsigned i, struct tally *t,
                                            const void **where) {
     struct link *head = bin_head(&a->bins, i);
@@ -32,6 +68,9 @@ static const char *check_small_or_unsorted(struct arena *a, unsigned i, struct t
         REQUIRE(!chunk_inuse(c), "a binned chunk is marked in use", c);
         REQUIRE(i != BIN_UNSORTED || is_small(csz) || c->sizes.next == NULL,
                 "an unsorted chunk is in a ring of sizes", c);
+        const char *wrong = check_note(a, c, t, where);
+        if (wrong != NULL)
+            return wrong;
         t->free_chunks++;
         t->free_bytes += csz;
     }
@@ -60,6 +99,9 @@ static const char *check_large(struct arena *a, unsigned i, struct tally *t, con
             last_first = c;
         }
         last_size = csz;
+        const char *wrong = check_note(a, c, t, where);
+        if (wrong != NULL)
+            return wrong;
         t->free_chunks++;
         t->free_bytes += csz;
     }
@@ -146,6 +188,9 @@ static const char *check_heaps(struct arena *a, struct tally *t, const void **wh
 const char *arena_check(struct arena *a, const void **where) {
     struct tally binned = {0}, walked = {0};
     const char *wrong = check_bins(a, &binned, where);
+    if (wrong != NULL)
+        return wrong;
+    wrong = check_pages(a, &binned, where);
     if (wrong != NULL)
         return wrong;
     REQUIRE(a->system <= a->system_max, "the byte count is above its maximum", a);

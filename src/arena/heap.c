@@ -2,6 +2,7 @@
 
 #include "base/counter.h"
 #include "guard/assert.h"
+#include "options/options.h"
 #include "os/os.h"
 
 _Static_assert(sizeof(struct heap) % ALIGNMENT == 0, "chunks behind it are aligned");
@@ -25,6 +26,13 @@ struct heap *heap_create(struct arena *a, size_t lead, size_t need, size_t pad) 
     return h;
 }
 
+static bool commit_to(struct heap *h, size_t size) {
+    if (!os_commit((char *)h + h->committed, size - h->committed))
+        return false;
+    h->committed = size;
+    return true;
+}
+
 bool heap_grow(struct heap *h, size_t more) {
     if (more > HEAP_MAX)
         return false;
@@ -32,9 +40,9 @@ bool heap_grow(struct heap *h, size_t more) {
     if (size > HEAP_MAX)
         return false;
     if (size > h->committed) {
-        if (!os_commit((char *)h + h->committed, size - h->committed))
+        size_t ahead = size_min(align_up(size + option(OPT_TOP_STEP), os_facts.page), HEAP_MAX);
+        if (!commit_to(h, ahead) && (ahead == size || !commit_to(h, size)))
             return false;
-        h->committed = size;
     }
     h->size = size;
     return true;

@@ -2,6 +2,7 @@
 
 #include "arena/heap.h"
 #include "arena/mapped_cache.h"
+#include "arena/purge.h"
 #include "arena/top.h"
 #include "guard/assert.h"
 #include "options/options.h"
@@ -29,15 +30,20 @@ static void check_release(const struct arena *a, const struct chunk *c, size_t c
         die(MSG_FREE_NEXT_SIZE, mem, chunk_head(next));
 }
 
-size_t arena_make_free(struct arena *a, struct chunk *c, size_t csz, struct chunk *next) {
+/* The csz bytes at c, of whose pages p tells, become free: nothing free lies before them. */
+static size_t make_free(struct arena *a, struct chunk *c, size_t csz, struct chunk *next,
+                        struct pages *p) {
     if (next == a->top) {
+        top_touch(a, (char *)next + HEADER);
         csz += chunk_size(next);
         top_set(a, c, csz);
         return csz;
     }
     if (!chunk_inuse(next)) {
-        csz += chunk_size(next);
+        size_t after = chunk_size(next);
         bins_remove(&a->bins, next);
+        pages_absorb(a, next, after, p);
+        csz += after;
     } else {
         clear_prev_inuse(next);
     }
@@ -49,27 +55,35 @@ size_t arena_make_free(struct arena *a, struct chunk *c, size_t csz, struct chun
         bins_add_small(&a->bins, c, csz);
     else
         bins_add_unsorted(&a->bins, c, MSG_FREE_UNSORTED);
+    pages_free(a, c, csz, p);
     return csz;
+}
+
+size_t arena_make_free(struct arena *a, struct chunk *c, size_t csz, struct chunk *next) {
+    struct pages p = pages_in_use(c, csz);
+    return make_free(a, c, csz, next, &p);
 }
 
 size_t arena_join(struct arena *a, struct chunk *c, size_t csz) {
     assert_argument(lock_is_mine(&a->lock));
     check_release(a, c, csz);
     struct chunk *next = chunk_at(c, csz);
+    struct pages p = pages_in_use(c, csz);
     if (!prev_inuse(c)) {
         size_t before = foot_of_prev(c);
         struct chunk *prev = (struct chunk *)((char *)c - before);
         if (UNLIKELY(chunk_size(prev) != before))
             die(MSG_PREV_SIZE_FREE, mem_of_chunk(c), chunk_head(prev));
         bins_remove(&a->bins, prev);
+        pages_absorb(a, prev, before, &p);
         c = prev;
         csz += before;
     }
-    return arena_make_free(a, c, csz, next);
+    return make_free(a, c, csz, next, &p);
 }
 
 void arena_maybe_trim(struct arena *a, size_t csz) {
-    if (csz < TRIM_ATTEMPT)
+    if (csz < TRIM_ATTEMPT || a->purges)
         return;
     mapped_cache_age();
     thresholds_age();
@@ -79,9 +93,11 @@ void arena_maybe_trim(struct arena *a, size_t csz) {
 }
 
 void arena_free(struct arena *a, struct chunk *c, size_t csz) {
+    purge_note_peak(a);
     size_t merged = arena_join(a, c, csz);
     if (merged >= TRIM_ATTEMPT) {
         thresholds_confirm(csz);
         arena_maybe_trim(a, merged);
     }
+    purge_tick(a);
 }

@@ -19,7 +19,8 @@ void arena_free(struct arena *a, struct chunk *c, size_t csz);
    `next` if that is free, into top if that is top) and returns its size.  Lock held. */
 size_t arena_make_free(struct arena *a, struct chunk *c, size_t csz, struct chunk *next);
 
-/* Row D5, for a chunk of csz bytes that has just become free.  Lock held. */
+/* Row D5, for a chunk of csz bytes that has just become free; where memory comes back in another way
+   (arena/purge.h), nothing.  Lock held. */
 void arena_maybe_trim(struct arena *a, size_t csz);
 
 #endif

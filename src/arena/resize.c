@@ -1,5 +1,6 @@
 #include "arena/resize.h"
 
+#include "arena/pages.h"
 #include "arena/release.h"
 #include "arena/top.h"
 #include "guard/assert.h"
@@ -45,6 +46,7 @@ bool arena_resize(struct arena *a, struct chunk *c, size_t csz) {
         if (chunk_inuse(next) || together < csz)
             return false;
         bins_remove(&a->bins, next);
+        pages_use(a, next, together - have, together - have);
         set_prev_inuse(chunk_at(c, together));
         set_size(c, together);
     }

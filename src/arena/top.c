@@ -3,6 +3,7 @@
 #include "arena/check.h"
 #include "arena/heap.h"
 #include "arena/mapped_cache.h"
+#include "arena/pages.h"
 #include "guard/assert.h"
 
 struct chunk *top_carve(struct arena *a, size_t csz, char **zero_from) {
@@ -20,6 +21,9 @@ struct chunk *top_carve(struct arena *a, size_t csz, char **zero_from) {
     char *touched = (char *)a->top + HEADER;
     if (a->dirty_end < touched)
         a->dirty_end = touched;
+    top_touch(a, touched);
+    if (top_size(a) < a->top_low)
+        a->top_low = top_size(a);
     return c;
 }
 
@@ -27,7 +31,15 @@ bool top_grow(struct arena *a, size_t csz, struct chunk **orphan) {
     *orphan = NULL;
     assert_heap(arena_is_sound(a));
     mapped_cache_age();
-    return a->main ? top_grow_main(a, csz, orphan) : top_grow_heap(a, csz, orphan);
+    size_t before = a->system;
+    bool grew = a->main ? top_grow_main(a, csz, orphan) : top_grow_heap(a, csz, orphan);
+    if (a->top_gone > 0) { /* what comes now takes the place of what went */
+        size_t again = size_min(a->top_gone, a->system - before);
+        a->top_gone -= again;
+        a->wanted_back += again;
+        a->wanted_back_at = a->top_gone_at;
+    }
+    return grew;
 }
 
 bool top_trim(struct arena *a, size_t pad) {
@@ -35,6 +47,9 @@ bool top_trim(struct arena *a, size_t pad) {
     if (a->top == NULL)
         return false;
     bool gave = a->main ? top_trim_main(a, pad) : top_trim_heap(a, pad);
+    char *end = (char *)a->top + top_size(a);
+    a->top_touched = a->top_touched < end ? a->top_touched : end;
+    a->top_low = size_min(a->top_low, top_size(a));
     assert_heap(!gave || arena_is_sound(a));
     return gave;
 }

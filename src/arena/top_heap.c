@@ -1,5 +1,6 @@
 /* A secondary arena's memory: sub-heaps. */
 #include "arena/heap.h"
+#include "arena/pages.h"
 #include "arena/top.h"
 #include "guard/assert.h"
 #include "options/options.h"
@@ -28,7 +29,7 @@ bool top_grow_heap(struct arena *a, size_t csz, struct chunk **orphan) {
     arena_grew(a, fresh->size);
     struct chunk *first = heap_first_chunk(fresh);
     top_set(a, first, (size_t)(heap_end(fresh) - (char *)first));
-    a->dirty_end = (char *)first + HEADER;
+    a->dirty_end = a->top_touched = (char *)first + HEADER;
     *orphan = top_fence_off(old, old_size);
     if (*orphan != NULL)
         chunk_set_head(*orphan, chunk_head(*orphan) | SECONDARY);
@@ -55,10 +56,13 @@ static bool drop_last_window(struct arena *a, struct heap *h, size_t pad) {
     if (!heap_destroy(h))
         return false;
     a->system -= gone;
-    if (merge)
+    if (merge) {
         bins_remove(&a->bins, t);
+        pages_use(a, t, chunk_size(t), 0);
+    }
     top_set(a, t, csz);
     a->dirty_end = (char *)prev + prev->committed;
+    a->top_touched = heap_end(prev);
     return true;
 }
 

@@ -85,7 +85,7 @@ static bool extend_with_pad(struct arena *a, size_t csz, size_t pad, size_t stan
 }
 
 static bool extend(struct arena *a, size_t csz, struct extension *x) {
-    size_t pad = option(OPT_TOP_PAD);
+    size_t pad = size_max(option(OPT_TOP_PAD), option(OPT_TOP_STEP));
     return extend_with_pad(a, csz, pad, STAND_IN_MIN, x) ||
            extend_with_pad(a, csz, 0, 0, x); /* near a limit: no comfort, but the request */
 }
@@ -136,6 +136,7 @@ bool top_grow_main(struct arena *a, size_t csz, struct chunk **orphan) {
     a->dirty_end = ptr_align_up(x.start, os_facts.page);
     if (a->dirty_end < x.start + HEADER)
         a->dirty_end = x.start + HEADER;
+    a->top_touched = x.start + HEADER;
     return usable >= csz + MIN_CHUNK;
 }
 

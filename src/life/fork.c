@@ -23,6 +23,7 @@
 #include <stdatomic.h>
 
 #include "arena/arenas.h"
+#include "arena/budget.h"
 #include "arena/mapped_cache.h"
 #include "base/counter.h"
 #include "cache/depot.h"
@@ -70,6 +71,7 @@ static void freeze_all(void) {
         a = arena_next(a);
     } while (a != &main_arena);
     lock_fork_freeze(&mapped_cache_lock, deadline);
+    lock_fork_freeze(&budget_lock, deadline);
     depot_each_lock(freeze, &deadline);
     runs_each_lock(freeze, &deadline);
     lock_fork_freeze(&meta_lock, deadline);
@@ -79,6 +81,7 @@ static void thaw_all(void) {
     lock_fork_thaw(&meta_lock);
     runs_each_lock(thaw, NULL);
     depot_each_lock(thaw, NULL);
+    lock_fork_thaw(&budget_lock);
     lock_fork_thaw(&mapped_cache_lock);
     struct arena *a = &main_arena;
     do {
@@ -126,7 +129,8 @@ static void parent(void) {
         catch_up();
 }
 
-/* What a lock that stays shut guards, a size's runs or shelf or the freed mappings, is done without. */
+/* What a lock that stays shut guards, a size's runs or shelf, the freed
+   mappings or what was learned about arenas, is done without. */
 static void open_in_child(struct lock *l, void *unused) {
     (void)unused;
     (void)lock_fork_child(l);
@@ -138,6 +142,7 @@ static void child(void) {
     lock_fork_child(&meta_lock);
     runs_each_lock(open_in_child, NULL);
     depot_each_lock(open_in_child, NULL);
+    open_in_child(&budget_lock, NULL);
     open_in_child(&mapped_cache_lock, NULL);
     lock_fork_child(&arenas_lock);
     if (lock_fork_child(&records_lock))

@@ -165,8 +165,8 @@ const char *option_no_effect(enum option which) {
     case OPT_MAP_KEEP:
         return no_waiting();
     case OPT_PURGE_DELAY:
-        return option(OPT_MAP_KEEP) == 0 && option(OPT_RUNS) == 0
-                   ? "map_keep and runs are 0: nothing waits for reuse"
+        return option(OPT_MAP_KEEP) == 0 && option(OPT_ARENA_KEEP) == 0 && option(OPT_RUNS) == 0
+                   ? "map_keep, arena_keep and runs are 0: nothing waits for reuse"
                    : NULL;
     case OPT_THRESHOLD_DECAY:
         return option_origin(OPT_MMAP_THRESHOLD) != ORIGIN_PROFILE

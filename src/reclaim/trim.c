@@ -2,6 +2,7 @@
 
 #include "arena/arenas.h"
 #include "arena/mapped_cache.h"
+#include "arena/purge.h"
 #include "arena/top.h"
 #include "cache/deep.h"
 #include "cache/depot.h"
@@ -28,6 +29,10 @@ static bool purge_bin(struct link *head) {
 
 bool trim_arena(struct arena *a, size_t pad) {
     assert_argument(lock_is_mine(&a->lock));
+    if (a->purges) { /* it is known what may be resident */
+        bool gave = purge_all_pages(a);
+        return top_trim(a, pad) || gave;
+    }
     bool gave = purge_bin(unsorted(&a->bins));
     for (unsigned i = bin_of_size(os_facts.page); i < BIN_COUNT; i++)
         gave |= purge_bin(bin_head(&a->bins, i));

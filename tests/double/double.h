@@ -51,6 +51,9 @@ void double_heal(void);
 /* How many calls have been made to fail since the last double_heal(). */
 size_t double_failures(void);
 
+/* os_purge says yes and does nothing, as some emulators do. */
+void double_purge_is_void(bool yes);
+
 /* No more than this many accessible bytes at once; SIZE_MAX: no limit. */
 void double_limit(size_t bytes);
 

@@ -55,6 +55,8 @@ static const struct configuration configurations[] = {
     {"unsorted_limit", ",tcache_unsorted_limit=3"},
     {"thp", ",hugetlb=1"},
     {"map_keep", ",map_keep=4194304,mmap_threshold=100000,purge_delay=1000"},
+    {"arena_keep", ",arena_keep=1,purge_delay=1,top_step=65536"},
+    {"arena_keep_delay", ",arena_keep=1048576,purge_delay=20,top_step=1048576,map_keep=1048576,threshold_decay=50"},
     {"threshold_decay", ",map_keep=1048576,purge_delay=100,threshold_decay=1"},
     {"map_keep_brief", ",map_keep=65536,mmap_threshold=65536,purge_delay=1"},
     {"runs", ",runs=1,run_block_max=32m,purge_delay=1000"},

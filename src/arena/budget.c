@@ -1,0 +1,65 @@
+#include "arena/budget.h"
+
+#include "base/counter.h"
+#include "options/options.h"
+#include "options/peak.h"
+
+struct lock budget_lock = LOCK_INIT(RANK_BUDGET);
+
+/* Guarded by budget_lock. */
+static struct keep keep;
+static struct peak peak;
+
+static _Atomic size_t all_in_use;
+
+static size_t all_resident(void) {
+    return counter_get(COUNT_HEAP_RESIDENT_FREE);
+}
+
+void budget_publish(struct arena *a, size_t resident, size_t in_use) {
+    counter_add(COUNT_HEAP_RESIDENT_FREE, resident - a->published_resident);
+    atomic_fetch_add_explicit(&all_in_use, in_use - a->published_in_use, memory_order_relaxed);
+    a->published_resident = resident;
+    a->published_in_use = in_use;
+}
+
+static size_t in_use(void) {
+    return atomic_load_explicit(&all_in_use, memory_order_relaxed);
+}
+
+void budget_peak(struct arena *a, size_t most, uint64_t now) {
+    if (!lock_try(&budget_lock))
+        return;
+    peak_note(&peak, in_use() - a->published_in_use + most, now);
+    lock_release(&budget_lock);
+}
+
+bool budget_is_learned(void) {
+    const struct keep nothing = {0};
+    return all_resident() > keep_limit(&nothing, in_use(), option(OPT_ARENA_KEEP), 0);
+}
+
+size_t budget_excess(uint64_t now) {
+    size_t used = in_use(), resident = all_resident();
+    size_t limit = SIZE_MAX; /* somebody else is at it */
+    if (lock_try(&budget_lock)) {
+        limit = peak_limit(&peak, &keep, used, option(OPT_ARENA_KEEP), now);
+        lock_release(&budget_lock);
+    }
+    return resident > limit ? resident - limit : 0;
+}
+
+void budget_regret(size_t bytes, uint64_t purged_at, uint64_t now) {
+    counter_add(COUNT_HEAP_REGRETS, bytes);
+    if (!lock_try(&budget_lock))
+        return;
+    keep_regret(&keep, bytes, purged_at, now);
+    lock_release(&budget_lock);
+}
+
+void budget_confirm(uint64_t now) {
+    if (!lock_try(&budget_lock))
+        return;
+    keep_confirm(&keep, now);
+    lock_release(&budget_lock);
+}
