@@ -85,7 +85,9 @@ static bool extend_with_pad(struct arena *a, size_t csz, size_t pad, size_t stan
 }
 
 static bool extend(struct arena *a, size_t csz, struct extension *x) {
-    size_t pad = size_max(option(OPT_TOP_PAD), option(OPT_TOP_STEP));
+    size_t pad = option(OPT_TOP_PAD);
+    if (option_origin(OPT_TOP_PAD) == ORIGIN_PROFILE) /* whoever set it meant it */
+        pad = size_max(pad, option(OPT_TOP_STEP));
     return extend_with_pad(a, csz, pad, STAND_IN_MIN, x) ||
            extend_with_pad(a, csz, 0, 0, x); /* near a limit: no comfort, but the request */
 }
