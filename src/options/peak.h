@@ -1,5 +1,6 @@
-/* The most that was in use lately.  However much a program has shown that it wants back, more than what
- * would take it up to its peak again it will not: what is free and kept beyond that is waste.
+/* The most that was in use lately.  However much a program has shown that it wants back, what would take
+ * it beyond its peak again it will not use, but for holes of the wrong size: what is free and kept beyond
+ * the peak, and beyond as much again as is in use, is waste.
  *
  * Pure functions of time (microseconds), as those of options/keep.h. */
 #ifndef RUNG_OPTIONS_PEAK_H
@@ -26,7 +27,7 @@ static inline void peak_note(struct peak *p, size_t in_use, uint64_t now) {
 static inline size_t peak_limit(const struct peak *p, const struct keep *k, size_t in_use, size_t floor,
                                 uint64_t now) {
     const struct keep nothing = {0};
-    size_t room = p->bytes > in_use ? p->bytes - in_use : 0;
+    size_t room = size_max(p->bytes > in_use ? p->bytes - in_use : 0, in_use);
     return keep_limit(&nothing, in_use, floor, now) + size_min(keep_learned(k, now), room);
 }
 

@@ -230,16 +230,45 @@ static void test_a_swing_is_learned(void **state) {
     assert_sound();
 }
 
+/* Holes of the wrong sizes are no waste as long as others of the same kind come: a program that replaces
+   blocks of all sizes is not made to pay for each. */
+static void test_random_replacement_is_learned(void **state) {
+    (void)state;
+    purging(1 * MIB, 1 * MIB);
+    enum { SLOTS = 60, ROUNDS = 6000 };
+    uint64_t random = 12345;
+    size_t asked = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        size_t k = random >> 33 & 0xffff, size = 1000 + (random >> 20) % 2000000;
+        if (i == ROUNDS / 3) {
+            double_count_from_here();
+            asked = 0;
+        }
+        rung_free(blocks[k % SLOTS]);
+        blocks[k % SLOTS] = rung_malloc(size);
+        asked += size;
+        double_clock_advance(500);
+    }
+    assert_true(purged_bytes() < asked / 20);
+    assert_true(double_calls(VERB_BREAK) < 50);
+    assert_sound();
+}
+
 static void test_peak(void **state) {
     (void)state;
     struct keep keep = {.learned = 100 * MIB, .at = second};
     struct peak peak = {0};
     peak_note(&peak, 50 * MIB, second);
-    assert_int_equal(peak_limit(&peak, &keep, 40 * MIB, 1 * MIB, second), 15 * MIB); /* an eighth, and 10 */
-    assert_int_equal(peak_limit(&peak, &keep, 50 * MIB, 1 * MIB, second), 50 * MIB / 8);
-    assert_int_equal(peak_limit(&peak, &keep, 60 * MIB, 1 * MIB, second), 60 * MIB / 8);
+    /* The share, and up to the peak. */
     assert_int_equal(peak_limit(&peak, &keep, 0, 1 * MIB, second), 51 * MIB);
-    assert_int_equal(peak_limit(&peak, &keep, 0, 1 * MIB, 9 * second), 26 * MIB); /* learned: 25 */
+    assert_int_equal(peak_limit(&peak, &keep, 16 * MIB, 1 * MIB, second), 2 * MIB + 34 * MIB);
+    /* Or as much again as is in use. */
+    assert_int_equal(peak_limit(&peak, &keep, 40 * MIB, 1 * MIB, second), 5 * MIB + 40 * MIB);
+    assert_int_equal(peak_limit(&peak, &keep, 64 * MIB, 1 * MIB, second), 8 * MIB + 64 * MIB);
+    /* But no more than what was learned, of which 25 MiB are left. */
+    assert_int_equal(peak_limit(&peak, &keep, 0, 1 * MIB, 9 * second), 26 * MIB);
+    assert_int_equal(peak_limit(&peak, &keep, 64 * MIB, 1 * MIB, 9 * second), 8 * MIB + 25 * MIB);
     peak_note(&peak, 20 * MIB, 2 * second);
     assert_int_equal(peak.bytes, 50 * MIB);
     peak_note(&peak, 20 * MIB, 20 * second);
@@ -543,6 +572,7 @@ int main(void) {
         cmocka_unit_test(test_merged_holes),
         cmocka_unit_test(test_growing_into_a_hole),
         cmocka_unit_test(test_a_swing_is_learned),
+        cmocka_unit_test(test_random_replacement_is_learned),
         cmocka_unit_test(test_peak),
         cmocka_unit_test(test_top_goes_when_it_is_too_much),
         cmocka_unit_test(test_top_that_cannot_shrink),
