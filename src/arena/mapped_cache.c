@@ -158,6 +158,21 @@ static char *take(size_t *total, uint64_t now) {
     return start;
 }
 
+/* The coldest goes, or as much of its end as is needed, if it is much larger (several were merged). */
+static size_t make_room(struct leaving *out, size_t needed) {
+    size_t len = align_up(needed, os_facts.page);
+    struct mapping *k = &kept[0];
+    if (kept_count == KEPT_MAX || k->len < 2 * len) {
+        len = k->len;
+        let_go(out, 0);
+    } else {
+        k->len -= len;
+        counter_sub(COUNT_MAPPED_KEPT, len);
+        out->m[out->count++] = (struct mapping){k->start + k->len, len, k->at};
+    }
+    return len;
+}
+
 static void put(struct mapping m, struct leaving *out) {
     size_t in_use = counter_get(COUNT_MAPPED_BYTES);
     peak_note(&peak, in_use + m.len, m.at);
@@ -169,10 +184,8 @@ static void put(struct mapping m, struct leaving *out) {
         out->m[out->count++] = m;
         m.len = 0;
     }
-    while (kept_count == KEPT_MAX || (kept_count > 0 && kept_bytes() + m.len > limit)) {
-        note_gone(kept[0].len, m.at);
-        let_go(out, 0);
-    }
+    while (kept_count == KEPT_MAX || (kept_count > 0 && kept_bytes() + m.len > limit))
+        note_gone(make_room(out, limit < kept_bytes() + m.len ? kept_bytes() + m.len - limit : 0), m.at);
     if (stays)
         add(merge_neighbours(m));
 }

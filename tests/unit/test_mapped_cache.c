@@ -383,8 +383,8 @@ static void test_refused_unmap(void **state) {
     take(p, 10, 2 * MIB);
     double_fail_verb(VERB_UNMAP);
     give(p, 10);
-    assert_int_equal(kept(), 0);
-    assert_int_equal(double_refused(), 10 * (2 * MIB + 4096));
+    assert_true(kept() <= 1 * MIB);
+    assert_int_equal(double_refused(), 10 * (2 * MIB + 4096) - kept());
     double_heal();
     rung_free(rung_malloc(3 * MIB));
     assert_int_equal(double_refused(), 0);
