@@ -1,15 +1,12 @@
 #include "arena/budget.h"
 
 #include "base/counter.h"
+#include "options/keep.h"
 #include "options/options.h"
-#include "options/peak.h"
 
 struct lock budget_lock = LOCK_INIT(RANK_BUDGET);
 
-/* Guarded by budget_lock. */
-static struct keep keep;
-static struct peak peak;
-
+static struct keep keep; /* guarded by budget_lock */
 static _Atomic size_t all_in_use;
 
 static size_t all_resident(void) {
@@ -30,7 +27,7 @@ static size_t in_use(void) {
 void budget_peak(struct arena *a, size_t most, uint64_t now) {
     if (!lock_try(&budget_lock))
         return;
-    peak_note(&peak, in_use() - a->published_in_use + most, now);
+    keep_saw(&keep, in_use() - a->published_in_use + most, now);
     lock_release(&budget_lock);
 }
 
@@ -43,7 +40,7 @@ size_t budget_excess(uint64_t now) {
     size_t used = in_use(), resident = all_resident();
     size_t limit = SIZE_MAX; /* somebody else is at it */
     if (lock_try(&budget_lock)) {
-        limit = peak_limit(&peak, &keep, used, option(OPT_ARENA_KEEP), now);
+        limit = keep_limit_with_holes(&keep, used, option(OPT_ARENA_KEEP), now);
         lock_release(&budget_lock);
     }
     return resident > limit ? resident - limit : 0;

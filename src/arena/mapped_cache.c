@@ -6,8 +6,8 @@
 #include "base/counter.h"
 #include "guard/assert.h"
 #include "guard/fatal.h"
+#include "options/keep.h"
 #include "options/options.h"
-#include "options/peak.h"
 #include "os/os.h"
 
 enum {
@@ -33,7 +33,6 @@ struct lock mapped_cache_lock = LOCK_INIT(RANK_MAPPED);
 static struct mapping kept[KEPT_MAX];
 static unsigned kept_count;
 static struct keep keep;
-static struct peak peak;
 static size_t gone; /* bytes given back lately because they exceeded the allowance */
 static uint64_t gone_at;
 
@@ -175,8 +174,8 @@ static size_t make_room(struct leaving *out, size_t needed) {
 
 static void put(struct mapping m, struct leaving *out) {
     size_t in_use = counter_get(COUNT_MAPPED_BYTES);
-    peak_note(&peak, in_use + m.len, m.at);
-    size_t limit = peak_limit(&peak, &keep, in_use, option(OPT_MAP_KEEP), m.at);
+    keep_saw(&keep, in_use + m.len, m.at);
+    size_t limit = keep_limit_with_holes(&keep, in_use, option(OPT_MAP_KEEP), m.at);
     check_apart(&m);
     bool stays = m.len <= limit;
     if (!stays) { /* the colder ones need not make way for it in vain */

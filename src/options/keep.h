@@ -55,6 +55,13 @@ static inline size_t keep_limit(const struct keep *k, size_t in_use, size_t floo
     return size_max(in_use / KEEP_SHARE, floor) + keep_learned_below_peak(k, in_use, now);
 }
 
+/* The same where free memory has holes of the wrong sizes, so that a program that replaces blocks of all
+   sizes never gets by with the room below its peak: as much again as is in use may be learned. */
+static inline size_t keep_limit_with_holes(const struct keep *k, size_t in_use, size_t floor, uint64_t now) {
+    size_t learned = size_min(keep_learned(k, now), in_use);
+    return size_max(in_use / KEEP_SHARE, floor) + size_max(learned, keep_learned_below_peak(k, in_use, now));
+}
+
 /* `bytes` that were purged at `purged_at` are wanted again. */
 static inline void keep_regret(struct keep *k, size_t bytes, uint64_t purged_at, uint64_t now) {
     if (now - purged_at > KEEP_SOON_US)

@@ -77,7 +77,7 @@ enum profile option_profile(void) {
 }
 
 size_t option_start(enum option which) {
-    return table[which].profile[in_use];
+    return table[which].profile[option_profile_in_use];
 }
 
 int options_mallopt(int parameter, int value) {

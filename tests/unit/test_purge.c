@@ -9,7 +9,7 @@
 #include "arena/purge.h"
 #include "arena/top.h"
 #include "base/counter.h"
-#include "options/peak.h"
+#include "options/keep.h"
 #include "unit.h"
 
 static const uint64_t second = 1000000;
@@ -255,24 +255,19 @@ static void test_random_replacement_is_learned(void **state) {
     assert_sound();
 }
 
-static void test_peak(void **state) {
+static void test_limit_with_holes(void **state) {
     (void)state;
     struct keep keep = {.learned = 100 * MIB, .at = second};
-    struct peak peak = {0};
-    peak_note(&peak, 50 * MIB, second);
+    keep_saw(&keep, 50 * MIB, second);
     /* The share, and up to the peak. */
-    assert_int_equal(peak_limit(&peak, &keep, 0, 1 * MIB, second), 51 * MIB);
-    assert_int_equal(peak_limit(&peak, &keep, 16 * MIB, 1 * MIB, second), 2 * MIB + 34 * MIB);
+    assert_int_equal(keep_limit_with_holes(&keep, 0, 1 * MIB, second), 51 * MIB);
+    assert_int_equal(keep_limit_with_holes(&keep, 16 * MIB, 1 * MIB, second), 2 * MIB + 34 * MIB);
     /* Or as much again as is in use. */
-    assert_int_equal(peak_limit(&peak, &keep, 40 * MIB, 1 * MIB, second), 5 * MIB + 40 * MIB);
-    assert_int_equal(peak_limit(&peak, &keep, 64 * MIB, 1 * MIB, second), 8 * MIB + 64 * MIB);
+    assert_int_equal(keep_limit_with_holes(&keep, 40 * MIB, 1 * MIB, second), 5 * MIB + 40 * MIB);
+    assert_int_equal(keep_limit_with_holes(&keep, 64 * MIB, 1 * MIB, second), 8 * MIB + 64 * MIB);
     /* But no more than what was learned, of which 25 MiB are left. */
-    assert_int_equal(peak_limit(&peak, &keep, 0, 1 * MIB, 9 * second), 26 * MIB);
-    assert_int_equal(peak_limit(&peak, &keep, 64 * MIB, 1 * MIB, 9 * second), 8 * MIB + 25 * MIB);
-    peak_note(&peak, 20 * MIB, 2 * second);
-    assert_int_equal(peak.bytes, 50 * MIB);
-    peak_note(&peak, 20 * MIB, 20 * second);
-    assert_int_equal(peak.bytes, 20 * MIB);
+    assert_int_equal(keep_limit_with_holes(&keep, 64 * MIB, 1 * MIB, 9 * second), 8 * MIB + 25 * MIB);
+    assert_int_equal(keep_limit_with_holes(&keep, 0, 1 * MIB, 1000 * second), 1 * MIB);
 }
 
 /* ---- top ---- */
@@ -573,7 +568,7 @@ int main(void) {
         cmocka_unit_test(test_growing_into_a_hole),
         cmocka_unit_test(test_a_swing_is_learned),
         cmocka_unit_test(test_random_replacement_is_learned),
-        cmocka_unit_test(test_peak),
+        cmocka_unit_test(test_limit_with_holes),
         cmocka_unit_test(test_top_goes_when_it_is_too_much),
         cmocka_unit_test(test_top_that_cannot_shrink),
         cmocka_unit_test(test_top_ages),
