@@ -44,9 +44,12 @@ def instructions(library, program, rounds, size, options):
 
 def count(library, program, size, options):
     more = instructions(library, program, MANY, size, options) - instructions(library, program, FEW, size, options)
-    if more % (MANY - FEW) != 0:
-        sys.exit(f"{more} instructions for {MANY - FEW} rounds: not the same in every round, so not a hit in each")
-    return more // (MANY - FEW)
+    rounds = MANY - FEW
+    a_round = round(more / rounds)
+    # A miss now and then would be thousands of instructions; the start differs by a few, as it looks at the clock.
+    if abs(more - a_round * rounds) > rounds // 100:
+        sys.exit(f"{more} instructions for {rounds} rounds: not the same in every round, so not a hit in each")
+    return a_round
 
 
 def read_golden():
