@@ -4,6 +4,7 @@
 
 #include "arena/huge.h"
 #include "base/counter.h"
+#include "chunk/footprint.h"
 #include "guard/assert.h"
 #include "options/options.h"
 #include "os/os.h"
@@ -91,7 +92,7 @@ bool mapped_wanted(size_t csz) {
 static char *map_pages(size_t *total, size_t *huge_bit) {
     if (huge.page != 0 && *total >= huge.page) {
         size_t whole = align_up(*total, huge.page);
-        char *mapping = os_map(whole, huge.flags);
+        char *mapping = footprint_ask(whole) ? os_map(whole, huge.flags) : NULL;
         if (mapping != NULL) {
             *total = whole;
             *huge_bit = OFFSET_HUGE;
@@ -100,7 +101,8 @@ static char *map_pages(size_t *total, size_t *huge_bit) {
     }
     *total = align_up(*total, os_facts.page);
     *huge_bit = 0;
-    char *mapping = os_map(*total, 0);
+    footprint_told();
+    char *mapping = footprint_ask(*total) ? os_map(*total, 0) : NULL;
     if (mapping != NULL)
         huge_advise(mapping, *total);
     return mapping;
@@ -115,11 +117,14 @@ struct chunk *mapped_alloc(size_t csz, size_t align) {
         return NULL;
     size_t huge_bit;
     char *mapping = map_pages(&total, &huge_bit);
-    if (mapping == NULL)
+    if (mapping == NULL) {
+        footprint_told();
         return NULL;
+    }
     if (option(OPT_DECORATE_MAPS) >= 2)
         os_name(mapping, total, "rung: block");
     count_mapping(total);
+    footprint_told();
     return mapped_align(place(mapping, total, 0, huge_bit), align);
 }
 
@@ -154,10 +159,14 @@ struct chunk *mapped_resize(struct chunk *c, size_t csz) {
     size_t total = align_up(offset + csz + MAPPED_TAIL, page_of(c));
     if (total == old_total)
         return c;
+    if (total > old_total && !footprint_ask(total - old_total))
+        return NULL;
     char *mapping = os_remap(mapping_of(c), old_total, total);
+    if (mapping != NULL)
+        counter_add(COUNT_MAPPED_BYTES, total - old_total);
+    footprint_told();
     if (mapping == NULL)
         return NULL;
-    counter_add(COUNT_MAPPED_BYTES, total - old_total);
     counter_raise(COUNT_MAPPED_BYTES_MAX, counter_get(COUNT_MAPPED_BYTES));
     if (old_total < huge.thp)
         huge_advise(mapping, total);
