@@ -34,10 +34,13 @@ extern _Atomic bool footprint_watched HIDDEN;
 bool footprint_ask_slow(size_t bytes);
 void footprint_told_slow(void);
 
+static HOT bool footprint_is_watched(void) {
+    return UNLIKELY(atomic_load_explicit(&footprint_watched, memory_order_relaxed));
+}
+
 /* False: the hard limit does not allow so many more.  After each yes, footprint_told() is due. */
 static HOT bool footprint_ask(size_t bytes) {
-    return LIKELY(!atomic_load_explicit(&footprint_watched, memory_order_relaxed)) ||
-           footprint_ask_slow(bytes);
+    return !footprint_is_watched() || footprint_ask_slow(bytes);
 }
 
 /* What this thread has asked for is in the account, or is not needed. */

@@ -145,9 +145,10 @@ static struct run *fullest(struct run_bin *rb) {
 
 /* Whether handing out `want` objects of r may make pages resident again that were given back. */
 static bool may_refill(const struct run *r, size_t want) {
-    size_t pages = (size_t)__builtin_popcount(r->gone);
-    size_t bytes = want * run_bin_size(r->bin) + 2 * os_facts.page;
-    return pages == 0 || footprint_ask(size_min(pages * os_facts.page, bytes));
+    if (LIKELY(r->gone == 0 || !footprint_is_watched()))
+        return true;
+    size_t gone = (size_t)__builtin_popcount(r->gone) * os_facts.page;
+    return footprint_ask(size_min(gone, want * run_bin_size(r->bin) + 2 * os_facts.page));
 }
 
 /* The fullest run that can give without that; NULL: none. */

@@ -161,6 +161,7 @@ static void test_asked_counts(void **state) {
 static void test_may_keep(void **state) {
     (void)state;
     assert_int_equal(footprint_may_keep(100), SIZE_MAX);
+    assert_non_null(rung_malloc(MIB));
     size_t all = footprint();
     rung_set_soft_limit(all + 10 * MIB);
     assert_int_equal(footprint_may_keep(0), 5 * MIB);
