@@ -67,6 +67,30 @@ int rung_heap_check(void);
    unknown name. */
 size_t rung_option(const char *name);
 
+/* ---- limits ----
+ *
+ * What is compared with them is rung_counter("footprint"): the memory that the library has from the kernel and
+ * that may be resident, whether the program uses it or not.  They are the options soft_limit and hard_limit,
+ * and can be changed at any time; 0 is no limit. */
+
+/* The nearer the footprint comes to the limit, the less free memory stays resident.  What takes it beyond
+   succeeds; then everything that is free is given back, and if that is not enough, the function of
+   rung_on_soft_limit() is called. */
+void rung_set_soft_limit(size_t bytes);
+
+/* An allocation that would take the footprint beyond the limit gives everything that is free back to the
+   kernel, and when that is not enough returns NULL with errno ENOMEM.  Whatever the program frees is usable
+   again.  A limit below the footprint takes nothing away. */
+void rung_set_hard_limit(size_t bytes);
+
+/* f(used, arg) is called when the footprint, `used`, has exceeded the soft limit and giving free memory back has
+   not helped: once, until it was clearly below the limit again (by a sixteenth) and exceeds it anew.  NULL: nothing is called.
+   It is called within malloc, calloc, realloc or an aligned allocation of the thread that exceeded the
+   limit, with no lock of the library held, but with whatever lock the caller of malloc holds.  It may
+   allocate and free, and is not called again meanwhile, in this or any other thread.  It must return.
+   Set it before other threads allocate. */
+void rung_on_soft_limit(void (*f)(size_t used, void *arg), void *arg);
+
 /* "0.1.0" */
 const char *rung_version(void);
 

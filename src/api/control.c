@@ -1,9 +1,12 @@
 /* What the interface lets a program decide. */
 #include "api/names.h"
 #include "cache/tcache.h"
+#include "chunk/footprint.h"
 #include "life/start.h"
 #include "options/options.h"
+#include "reclaim/limit.h"
 #include "reclaim/trim.h"
+#include "rung/rung.h"
 
 EXPORT int NAME(mallopt)(int parameter, int value) {
     start();
@@ -16,6 +19,24 @@ EXPORT int NAME(mallopt)(int parameter, int value) {
 EXPORT int NAME(malloc_trim)(size_t pad) {
     start();
     return trim_everything(pad);
+}
+
+static void set_limit(enum option which, size_t bytes) {
+    start();
+    option_store(which, bytes);
+    footprint_limits_changed();
+}
+
+EXPORT void rung_set_soft_limit(size_t bytes) {
+    set_limit(OPT_SOFT_LIMIT, bytes);
+}
+
+EXPORT void rung_set_hard_limit(size_t bytes) {
+    set_limit(OPT_HARD_LIMIT, bytes);
+}
+
+EXPORT void rung_on_soft_limit(void (*f)(size_t used, void *arg), void *arg) {
+    limit_on_soft(f, arg);
 }
 
 ALIAS(__libc_mallopt, mallopt);

@@ -13,6 +13,8 @@
 #include "cache/depot.h"
 #include "cache/hand_back.h"
 #include "cache/tcache.h"
+#include "chunk/footprint.h"
+#include "life/attend.h"
 #include "life/start.h"
 #include "life/thread.h"
 #include "options/options.h"
@@ -122,9 +124,36 @@ static struct chunk *chunk_for(struct order *o) {
     return from_arenas(o);
 }
 
-/* There is no memory: what runs hold without need may be in the way.  True if something went. */
-static COLD bool make_room(void) {
-    return option(OPT_RUNS) != 0 && trim_everything(0);
+COLD bool make_room(void) {
+    bool refused = (self.due & DUE_REFUSED) != 0;
+    self.due &= (uint8_t)~DUE_REFUSED;
+    return (refused || option(OPT_RUNS) != 0) && trim_everything(0);
+}
+
+static COLD void *climb_again(size_t req, char **zero_from) {
+    void *mem = NULL;
+    if ((self.due & DUE_AGAIN) == 0 && make_room()) {
+        self.due |= DUE_AGAIN;
+        mem = climb(req, zero_from);
+        self.due &= (uint8_t)~DUE_AGAIN;
+    }
+    if (mem == NULL)
+        errno = ENOMEM;
+    attend();
+    return mem;
+}
+
+static COLD void *climb_aligned_again(size_t align, size_t req) {
+    void *mem = NULL;
+    if ((self.due & DUE_AGAIN) == 0 && make_room()) {
+        self.due |= DUE_AGAIN;
+        mem = climb_aligned(align, req);
+        self.due &= (uint8_t)~DUE_AGAIN;
+    }
+    if (mem == NULL)
+        errno = ENOMEM;
+    attend();
+    return mem;
 }
 
 WHOLE void *climb(size_t req, char **zero_from) {
@@ -140,10 +169,8 @@ WHOLE void *climb(size_t req, char **zero_from) {
         o.zero_from = zero ? mem : (char *)mem + headless_size(mem);
     } else {
         struct chunk *c = chunk_for(&o);
-        if (UNLIKELY(c == NULL) && (!make_room() || (c = chunk_for(&o)) == NULL)) {
-            errno = ENOMEM;
-            return NULL;
-        }
+        if (UNLIKELY(c == NULL))
+            return climb_again(req, zero_from);
         mem = mem_of_chunk(c);
     }
     if (UNLIKELY(option(OPT_PERTURB) != 0)) {
@@ -152,6 +179,7 @@ WHOLE void *climb(size_t req, char **zero_from) {
     }
     if (zero_from != NULL)
         *zero_from = o.zero_from;
+    attend();
     return mem;
 }
 
@@ -189,14 +217,13 @@ void *climb_aligned(size_t align, size_t req) {
     mem = aligned_from_runs(align, req);
     if (mem == NULL) {
         struct chunk *c = aligned_from_arenas(align, csz);
-        if (UNLIKELY(c == NULL) && (!make_room() || (c = aligned_from_arenas(align, csz)) == NULL)) {
-            errno = ENOMEM;
-            return NULL;
-        }
+        if (UNLIKELY(c == NULL))
+            return climb_aligned_again(align, req);
         mem = mem_of_chunk(c);
     }
     if (UNLIKELY(option(OPT_PERTURB) != 0))
         fill_for_debugging(mem);
+    attend();
     return mem;
 }
 

@@ -19,4 +19,8 @@ size_t block_usable(const void *mem);
 /* free, for a pointer that is not NULL.  errno survives. */
 void descend(void *mem);
 
+/* There is no memory, or no more is allowed: what is held without need may be in the way.  True if something
+   went, so that the caller shall try again, once. */
+bool make_room(void);
+
 #endif

@@ -6,7 +6,9 @@
 #include "arena/arenas.h"
 #include "arena/mapped.h"
 #include "arena/resize.h"
+#include "chunk/footprint.h"
 #include "guard/fatal.h"
+#include "life/attend.h"
 #include "life/start.h"
 #include "runs/block.h"
 #include "runs/size_class.h"
@@ -21,10 +23,18 @@ static void *move(void *mem, size_t req) {
     return moved;
 }
 
+/* The hard limit may allow it after all: in place nothing but the difference is needed. */
+static bool refused_but_now_there_is_room(void) {
+    return UNLIKELY((self.due & DUE_REFUSED) != 0) && make_room();
+}
+
 static void *resize_mapped(struct chunk *c, size_t req, size_t csz) {
     if (UNLIKELY(!mapped_plausible(c)))
         die(MSG_MREMAP, mem_of_chunk(c), chunk_head(c));
     struct chunk *resized = mapped_resize(c, csz);
+    if (resized == NULL && refused_but_now_there_is_room())
+        resized = mapped_resize(c, csz);
+    attend();
     if (resized != NULL)
         return mem_of_chunk(resized);
     if (csz <= chunk_size(c)) /* it could not be shrunk: it still holds what is asked for */
@@ -49,7 +59,8 @@ static bool stays(void *mem, size_t usable, size_t req) {
     if (req <= usable && req > usable / 2)
         return true;
     if (run_bin_of(mem) == SLOT_PAGES) /* in whole pages, of which the last ones may go or more come */
-            return req > RUN_MAX && block_resize(mem, req);
+        return req > RUN_MAX && (block_resize(mem, req) ||
+                                 (refused_but_now_there_is_room() && block_resize(mem, req)));
     return req <= usable && run_bin_of_request(req) == run_bin_of(mem);
 }
 
@@ -57,7 +68,9 @@ static void *resize_headless(void *mem, size_t req) {
     size_t usable = headless_size(mem);
     if (UNLIKELY(usable == 0))
         die(MSG_REALLOC_POINTER, mem, 0);
-    if (stays(mem, usable, req))
+    bool fits = stays(mem, usable, req);
+    attend();
+    if (fits)
         return mem;
     void *moved = move(mem, req);
     return moved == NULL && req <= usable ? mem : moved;

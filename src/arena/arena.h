@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 
 #include "arena/bin.h"
+#include "base/counter.h"
+#include "chunk/footprint.h"
 #include "guard/lock.h"
 
 struct arena {
@@ -88,6 +90,13 @@ static inline bool arena_enter(struct arena *a) {
 static inline void arena_grew(struct arena *a, size_t bytes) {
     a->system += bytes;
     a->system_max = size_max(a->system, a->system_max);
+    counter_add(COUNT_ARENA_BYTES, bytes);
+    footprint_told();
+}
+
+static inline void arena_shrank(struct arena *a, size_t bytes) {
+    a->system -= bytes;
+    counter_sub(COUNT_ARENA_BYTES, bytes);
 }
 
 #endif

@@ -1,6 +1,7 @@
 #include "arena/budget.h"
 
 #include "base/counter.h"
+#include "chunk/footprint.h"
 #include "options/keep.h"
 #include "options/options.h"
 
@@ -43,6 +44,7 @@ size_t budget_excess(uint64_t now) {
         limit = keep_limit_with_holes(&keep, used, option(OPT_ARENA_KEEP), now);
         lock_release(&budget_lock);
     }
+    limit = size_min(limit, footprint_may_keep(resident));
     return resident > limit ? resident - limit : 0;
 }
 

@@ -14,9 +14,13 @@ struct heap *heap_create(struct arena *a, size_t lead, size_t need, size_t pad) 
     need += head;
     size_t size = pad > HEAP_MAX - need ? HEAP_MAX : need + pad;
     size = align_up(size_max(size, HEAP_MIN), os_facts.page);
-    struct heap *h = window_create(WINDOW_HEAP, size, "rung: arena");
-    if (h == NULL)
+    if (!footprint_ask(size))
         return NULL;
+    struct heap *h = window_create(WINDOW_HEAP, size, "rung: arena");
+    if (h == NULL) {
+        footprint_told();
+        return NULL;
+    }
     h->arena = a;
     h->prev = NULL;
     h->size = size;
@@ -37,12 +41,14 @@ bool heap_grow(struct heap *h, size_t more) {
     if (more > HEAP_MAX)
         return false;
     size_t size = align_up(h->size + more, os_facts.page);
-    if (size > HEAP_MAX)
+    if (size > HEAP_MAX || !footprint_ask(size - h->size))
         return false;
     if (size > h->committed) {
         size_t ahead = size_min(align_up(size + option(OPT_TOP_STEP), os_facts.page), HEAP_MAX);
-        if (!commit_to(h, ahead) && (ahead == size || !commit_to(h, size)))
+        if (!commit_to(h, ahead) && (ahead == size || !commit_to(h, size))) {
+            footprint_told();
             return false;
+        }
     }
     h->size = size;
     return true;

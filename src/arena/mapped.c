@@ -4,6 +4,7 @@
 #include "arena/mapped_cache.h"
 #include "arena/unmap.h"
 #include "base/counter.h"
+#include "chunk/footprint.h"
 #include "guard/assert.h"
 #include "options/options.h"
 #include "options/threshold.h"
@@ -53,18 +54,25 @@ bool mapped_wanted(size_t csz) {
     return csz >= option(OPT_MMAP_THRESHOLD) && counter_get(COUNT_MAPPED_NOW) < option(OPT_MMAP_MAX);
 }
 
+static char *map_counted(size_t len, int huge_flags) {
+    char *mapping = footprint_ask(len) ? os_map(len, huge_flags) : NULL;
+    if (mapping == NULL)
+        footprint_told();
+    return mapping;
+}
+
 static char *map_huge(size_t *total) {
     size_t whole = align_up(*total, huge.page);
-    char *mapping = os_map(whole, huge.flags);
+    char *mapping = map_counted(whole, huge.flags);
     if (mapping != NULL)
         *total = whole;
     return mapping;
 }
 
 static char *map_fresh(size_t total) {
-    char *mapping = os_map(total, 0);
+    char *mapping = map_counted(total, 0);
     if (mapping == NULL && mapped_cache_empty())
-        mapping = os_map(total, 0);
+        mapping = map_counted(total, 0);
     if (mapping != NULL)
         huge_advise(mapping, total);
     return mapping;
@@ -106,6 +114,7 @@ struct chunk *mapped_alloc_zero(size_t csz, size_t align, bool want_zero, char *
     if (!dirty && option(OPT_DECORATE_MAPS) >= 2)
         os_name(mapping, total, "rung: block");
     count_mapping(total);
+    footprint_told();
     struct chunk *c = mapped_align(place(mapping, total, 0, huge_bit), align);
     *zero_from = dirty ? mapping + total : mem_of_chunk(c);
     return c;
@@ -145,11 +154,19 @@ void mapped_free(struct chunk *c) {
     }
 }
 
+static char *remap_counted(char *mapping, size_t old_total, size_t total) {
+    bool may = total < old_total || footprint_ask(total - old_total);
+    char *moved = may ? os_remap(mapping, old_total, total) : NULL;
+    if (moved == NULL)
+        footprint_told();
+    return moved;
+}
+
 /* Near a limit, what waits for reuse makes room. */
 static char *remap(char *mapping, size_t old_total, size_t total) {
-    char *moved = os_remap(mapping, old_total, total);
+    char *moved = remap_counted(mapping, old_total, total);
     if (moved == NULL && total > old_total && mapped_cache_empty())
-        moved = os_remap(mapping, old_total, total);
+        moved = remap_counted(mapping, old_total, total);
     return moved;
 }
 
@@ -163,9 +180,11 @@ struct chunk *mapped_resize(struct chunk *c, size_t csz) {
     if (total == old_total)
         return c;
     char *mapping = remap(mapping_of(c), old_total, total);
+    if (mapping != NULL)
+        counter_add(COUNT_MAPPED_BYTES, total - old_total);
+    footprint_told();
     if (mapping == NULL)
         return NULL;
-    counter_add(COUNT_MAPPED_BYTES, total - old_total);
     counter_raise(COUNT_MAPPED_BYTES_MAX, counter_get(COUNT_MAPPED_BYTES));
     if (old_total < huge.thp)
         huge_advise(mapping, total);

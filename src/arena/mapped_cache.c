@@ -4,6 +4,7 @@
 
 #include "arena/unmap.h"
 #include "base/counter.h"
+#include "chunk/footprint.h"
 #include "guard/assert.h"
 #include "guard/fatal.h"
 #include "options/keep.h"
@@ -176,6 +177,7 @@ static void put(struct mapping m, struct leaving *out) {
     size_t in_use = counter_get(COUNT_MAPPED_BYTES);
     keep_saw(&keep, in_use + m.len, m.at);
     size_t limit = keep_limit_with_holes(&keep, in_use, option(OPT_MAP_KEEP), m.at);
+    limit = size_min(limit, footprint_may_keep(kept_bytes()));
     check_apart(&m);
     bool stays = m.len <= limit;
     if (!stays) { /* the colder ones need not make way for it in vain */

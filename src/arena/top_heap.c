@@ -55,7 +55,7 @@ static bool drop_last_window(struct arena *a, struct heap *h, size_t pad) {
     size_t gone = h->size;
     if (!heap_destroy(h))
         return false;
-    a->system -= gone;
+    arena_shrank(a, gone);
     if (merge) {
         bins_remove(&a->bins, t);
         pages_use(a, t, chunk_size(t), 0);
@@ -82,7 +82,7 @@ SLOW bool top_trim_heap(struct arena *a, size_t pad) {
     bool zero;
     if (less == 0 || !heap_shrink(h, less, &zero))
         return gave;
-    a->system -= less;
+    arena_shrank(a, less);
     top_set(a, a->top, have - less);
     if (zero && a->dirty_end > heap_end(h))
         a->dirty_end = heap_end(h);

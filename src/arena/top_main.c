@@ -50,6 +50,8 @@ static size_t growth_unit(void) {
 /* Row D4: the whole request, since a mapping cannot continue top. */
 static bool map_stand_in(size_t len, struct extension *x) {
     len = align_up(len, os_facts.page);
+    if (!footprint_ask(len))
+        return false;
     char *start = NULL;
     if (huge.page != 0) {
         size_t whole = align_up(len, huge.page);
@@ -59,8 +61,10 @@ static bool map_stand_in(size_t len, struct extension *x) {
     }
     if (start == NULL)
         start = os_map(len, 0);
-    if (start == NULL)
+    if (start == NULL) {
+        footprint_told();
         return false;
+    }
     if (option(OPT_DECORATE_MAPS) >= 1)
         os_name(start, len, "rung: main arena");
     *x = (struct extension){.start = start, .len = len, .stand_in = true};
@@ -76,11 +80,14 @@ static bool extend_with_pad(struct arena *a, size_t csz, size_t pad, size_t stan
         return false;
     size_t len = a->contiguous && need > top_size(a) ? need - top_size(a) : need;
     len = align_up(len, growth_unit());
+    if (!footprint_ask(len))
+        return false;
     char *start = move_break((intptr_t)len);
     if (start != NULL) {
         *x = (struct extension){.start = start, .len = len};
         return true;
     }
+    footprint_told();
     return map_stand_in(size_max(need, stand_in_min), x);
 }
 
@@ -152,7 +159,7 @@ SLOW bool top_trim_main(struct arena *a, size_t pad) {
     char *end = (char *)a->top + have;
     if (move_break(0) != end || move_break(-(intptr_t)less) == NULL)
         return false;
-    a->system -= less;
+    arena_shrank(a, less);
     top_set(a, a->top, have - less);
     /* The kernel forgets what lay in whole pages there: they will come back as zeros. */
     char *zero_from = ptr_align_up(end - less, os_facts.page);

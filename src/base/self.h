@@ -50,6 +50,8 @@ struct self {
     uint32_t held;         /* debug: bit r is set while a lock of rank r is held */
     uint8_t stage;         /* enum thread_stage */
     uint8_t exit_rounds;   /* how often the exit hook has put itself off */
+    uint8_t due;           /* what it shall do once it holds no lock (chunk/footprint.h) */
+    size_t asked;          /* bytes it is about to take (chunk/footprint.h) */
 };
 
 /* Lives in cache/tcache.c, whose empty cache it starts out pointing at. */

@@ -27,9 +27,11 @@
 #include "arena/mapped_cache.h"
 #include "base/counter.h"
 #include "cache/depot.h"
+#include "chunk/footprint.h"
 #include "chunk/meta.h"
 #include "life/thread.h"
 #include "os/os.h"
+#include "reclaim/limit.h"
 #include "runs/run.h"
 
 /* How long the freeze waits for holders.  The regions are microseconds long, but their threads may
@@ -139,6 +141,8 @@ static void open_in_child(struct lock *l, void *unused) {
 static void child(void) {
     atomic_store_explicit(&gate, 0, memory_order_relaxed);
     forks = 0;
+    footprint_fork_child();
+    limit_fork_child();
     lock_fork_child(&meta_lock);
     runs_each_lock(open_in_child, NULL);
     depot_each_lock(open_in_child, NULL);

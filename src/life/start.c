@@ -6,6 +6,7 @@
 #include "arena/arenas.h"
 #include "arena/huge.h"
 #include "cache/tcache.h"
+#include "chunk/footprint.h"
 #include "guard/lock.h"
 #include "life/fork.h"
 #include "life/thread.h"
@@ -66,6 +67,7 @@ COLD void start_slow(void) {
         os_read_facts();
         os_facts.own_break = is_process_malloc();
         read_environment();
+        footprint_limits_changed();
         huge_init();
         cached_key_init();
         arenas_init();

@@ -5,6 +5,7 @@
 #include "arena/arenas.h"
 #include "base/counter.h"
 #include "cache/depot.h"
+#include "chunk/footprint.h"
 #include "life/start.h"
 #include "runs/run.h"
 
@@ -26,6 +27,8 @@ static void add_lock(struct lock *l, void *sum) {
 
 /* The locks count for themselves, without a shared cache line; here it comes together. */
 size_t counter_value(enum counter which) {
+    if (which == COUNT_FOOTPRINT)
+        return footprint();
     if (which != COUNT_LOCK_ACQUISITIONS && which != COUNT_LOCK_WAITS)
         return counter_get(which);
     struct lock_counts sum = {0};

@@ -1,5 +1,6 @@
 #include "runs/idle.h"
 
+#include "chunk/footprint.h"
 #include "options/options.h"
 #include "runs/purge.h"
 #include "runs/size_class.h"
@@ -29,6 +30,8 @@ static void count(struct run *r, int idle_pages, int known_pages) {
         atomic_fetch_add_explicit(&runs_idle, bytes, memory_order_relaxed);
     else
         atomic_fetch_sub_explicit(&runs_idle, bytes, memory_order_relaxed);
+    if (known_pages != idle_pages)
+        footprint_gone((known_pages - idle_pages) * (ptrdiff_t)os_facts.page);
     if (known_pages > 0)
         atomic_fetch_add_explicit(&group_of(run_start(r))->idle, (uint16_t)known_pages,
                                   memory_order_relaxed);

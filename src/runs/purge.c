@@ -1,6 +1,7 @@
 #include "runs/purge.h"
 
 #include "base/counter.h"
+#include "chunk/footprint.h"
 #include "guard/assert.h"
 #include "options/options.h"
 #include "runs/space.h"
@@ -21,13 +22,15 @@ static size_t resident_free(void) {
 
 static size_t limit_now(uint64_t now) {
     size_t limit = keep_limit(&space_keep, space_totals.in_use, option(OPT_RUN_KEEP), now);
+    limit = size_min(limit, footprint_may_keep(resident_free()));
     atomic_store_explicit(&limit_seen, limit, memory_order_relaxed);
     return limit;
 }
 
 /* What age leaves alone: the share is for those who swing quickly. */
 static size_t aged_limit(uint64_t now) {
-    return option(OPT_RUN_KEEP) + keep_learned_below_peak(&space_keep, space_totals.in_use, now);
+    size_t limit = option(OPT_RUN_KEEP) + keep_learned_below_peak(&space_keep, space_totals.in_use, now);
+    return size_min(limit, footprint_may_keep(resident_free()));
 }
 
 bool purge_keeps_beyond_share(void) {
@@ -190,7 +193,7 @@ bool purge_free_pages(size_t keep) {
             break;
         gave = true;
     }
-    lock_release(&space_lock);
+    space_leave();
     return gave;
 }
 
@@ -207,6 +210,7 @@ static void purge_idle_held(struct run *r, uint64_t now) {
     }
     atomic_fetch_sub_explicit(&runs_idle, (unsigned)__builtin_popcount(r->idle) * os_facts.page,
                               memory_order_relaxed);
+    footprint_gone((ptrdiff_t)((size_t)__builtin_popcount(r->idle) * os_facts.page));
     r->gone |= r->idle;
     r->idle = 0;
     r->gone_ms = (uint32_t)(now / 1000);

@@ -2,6 +2,7 @@
 
 #include "guard/assert.h"
 #include "guard/fatal.h"
+#include "chunk/footprint.h"
 #include "runs/check.h"
 #include "runs/idle.h"
 #include "runs/purge.h"
@@ -142,6 +143,23 @@ static struct run *fullest(struct run_bin *rb) {
     return NULL;
 }
 
+/* Whether handing out `want` objects of r may make pages resident again that were given back. */
+static bool may_refill(const struct run *r, size_t want) {
+    if (LIKELY(r->gone == 0 || !footprint_is_watched()))
+        return true;
+    size_t gone = (size_t)__builtin_popcount(r->gone) * os_facts.page;
+    return footprint_ask(size_min(gone, want * run_bin_size(r->bin) + 2 * os_facts.page));
+}
+
+/* The fullest run that can give without that; NULL: none. */
+static struct run *fullest_resident(struct run_bin *rb) {
+    for (int i = 0; i < FULLNESSES; i++)
+        for (struct link *l = rb->giving[i].next; l != &rb->giving[i]; l = l->next)
+            if (run_of_link(l)->gone == 0)
+                return run_of_link(l);
+    return NULL;
+}
+
 size_t runs_take(unsigned bin, void **out, size_t want) {
     struct run_bin *rb = &run_bins[bin];
     void **at = out + want;
@@ -150,6 +168,11 @@ size_t runs_take(unsigned bin, void **out, size_t want) {
     use(rb, bin);
     while (at > out) {
         struct run *r = fullest(rb);
+        if (r != NULL && UNLIKELY(!may_refill(r, (size_t)(at - out)))) {
+            r = fullest_resident(rb);
+            if (r == NULL)
+                break;
+        }
         if (r == NULL && (at < out + want || (r = new_run(rb, bin)) == NULL))
             break;
         at = take_from(r, rb->size, (size_t)(at - out), at);
@@ -157,6 +180,7 @@ size_t runs_take(unsigned bin, void **out, size_t want) {
     }
     size_t took = (size_t)(out + want - at);
     rb->out += took;
+    footprint_told();
     lock_release(&rb->lock);
     if (at > out)
         __builtin_memmove(out, at, took * sizeof *out);

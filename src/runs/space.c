@@ -1,6 +1,7 @@
 #include "runs/space.h"
 
 #include "base/counter.h"
+#include "chunk/footprint.h"
 #include "guard/assert.h"
 #include "options/options.h"
 #include "runs/purge.h"
@@ -14,6 +15,12 @@ struct space_totals space_totals;
 struct space_windows space_windows[SPACE_KINDS];
 struct keep space_keep;
 _Atomic size_t runs_idle;
+
+void space_leave(void) {
+    footprint_set_windows(space_totals.in_use + space_totals.resident_free + space_totals.heads);
+    footprint_told();
+    lock_release(&space_lock);
+}
 
 /* ---- windows ---- */
 
@@ -50,6 +57,8 @@ static void remove_from_list(struct run_window *w) {
 static struct run_window *add_window(enum space_kind kind) {
     size_t head = head_pages();
     size_t pages = pages_a_window();
+    if (!footprint_ask(head * os_facts.page))
+        return NULL;
     struct run_window *w = window_create(WINDOW_RUNS, head * os_facts.page, "rung: runs");
     if (w == NULL)
         return NULL;
@@ -101,7 +110,7 @@ bool space_drop_empty(void) {
             dropped |= is_empty(w) && drop_window(w);
         }
     }
-    lock_release(&space_lock);
+    space_leave();
     return dropped;
 }
 
@@ -162,9 +171,11 @@ static void learn(const struct run_window *w, size_t page, size_t n, size_t resi
     purge_regret(gone * os_facts.page, g->purged_us, now);
 }
 
-/* Free pages become the caller's.  False: they could not be made accessible. */
+/* Free pages become the caller's.  False: they could not be made accessible, or are too much. */
 static bool claim(struct run_window *w, size_t page, size_t n, enum page_state *state) {
     size_t resident = bits_count(w->resident, page, n);
+    if (!footprint_ask((n - resident) * os_facts.page))
+        return false;
     learn(w, page, n, resident);
     bool untouched = bits_all(w->closed, page, n);
     if (!open_pages(w, page, n))
@@ -212,6 +223,8 @@ static char *take_held(enum space_kind kind, struct wish x, enum page_state *sta
         start = claim_free(w, x, state);
     if (start != NULL)
         return start;
+    if (UNLIKELY((self.due & DUE_REFUSED) != 0))
+        return NULL; /* a new window would be refused its pages as well */
     struct run_window *w = add_window(kind);
     if (w == NULL)
         return NULL;
@@ -230,7 +243,7 @@ char *space_take(enum space_kind kind, size_t bytes, size_t align, enum page_sta
     if (start != NULL)
         keep_saw(&space_keep, space_totals.in_use, os_recent_us());
     purge_by_age();
-    lock_release(&space_lock);
+    space_leave();
     return start;
 }
 
@@ -242,7 +255,7 @@ bool space_extend(char *start, size_t bytes, size_t more) {
     if (page + n > pages_a_window() || !lock_take(&space_lock))
         return false;
     bool free = bits_all(w->free, page, n) && claim(w, page, n, &state);
-    lock_release(&space_lock);
+    space_leave();
     return free;
 }
 
@@ -313,5 +326,5 @@ void space_give(char *start, size_t bytes, uint16_t gone) {
         gather();
     space_give_held(start, bytes, gone);
     purge_by_age();
-    lock_release(&space_lock);
+    space_leave();
 }

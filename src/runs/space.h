@@ -65,6 +65,9 @@ struct space_windows {
 };
 extern struct space_windows space_windows[SPACE_KINDS];
 
+/* Instead of lock_release(&space_lock), for whoever has changed the totals. */
+void space_leave(void);
+
 /* Bytes of idle pages in runs that are in use (runs/idle.h).  Written by whoever holds the lock of a size. */
 extern _Atomic size_t runs_idle;
 

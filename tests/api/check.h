@@ -95,6 +95,29 @@ __attribute__((unused)) static void check_heap(const char *when) {
         CHECK(heap_check() == 0, "rung_heap_check() found a broken heap %s", when);
 }
 
+// A program with the static library has it by this name, any other one asks the loader.
+#ifdef __cplusplus
+extern "C"
+#endif
+size_t rung_option(const char *name) __attribute__((weak));
+
+// The value of an option in this process; 0 on the system's malloc, which has none.
+__attribute__((unused)) static size_t option_value(const char *name) {
+    size_t (*option)(const char *) = rung_option;
+    void *f = dlsym(RTLD_DEFAULT, "rung_option");
+    if (f)
+        memcpy(&option, &f, sizeof f);
+    return option ? option(name) : 0;
+}
+
+// With RUNG_TEST_SHARE=n a test that repeats something makes an nth of its rounds.
+__attribute__((unused)) static int share_of(int rounds) {
+    const char *v = getenv("RUNG_TEST_SHARE");
+    int share = v ? atoi(v) : 1;
+    REQUIRE(share >= 1, "RUNG_TEST_SHARE=%s: a number from 1 up is asked for", v);
+    return rounds / share > 1 ? rounds / share : 1;
+}
+
 // Hides where a pointer or a number came from. The headers promise the compiler that malloc's
 // pointers are aligned and that no two are the same: with those promises it may decide a check of
 // ours by itself, or warn of a deliberate misuse.
@@ -122,6 +145,12 @@ __attribute__((unused)) static size_t chunk_size(void *mem) {
 
 __attribute__((unused)) static bool is_mapped(void *mem) {
     return (*size_field(mem) & IS_MMAPPED) != 0;
+}
+
+// Is a block of this usable size in a window of runs, where blocks have no header?
+__attribute__((unused)) static bool without_header(size_t usable) {
+    size_t largest = option_value("run_block_max");
+    return option_value("runs") && usable <= (largest > 32768 ? largest : 32768);
 }
 
 // A small generator of our own, so that a printed seed means the same everywhere.

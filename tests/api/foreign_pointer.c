@@ -1,7 +1,8 @@
 // FIELD 12: a pointer that is not the allocator's, given to free, realloc or malloc_usable_size,
-// ends the process with one clear line
-// and a second one that names the pointer. In the profile `glibc` malloc_usable_size asks nothing,
-// as in glibc.
+// ends the process with one clear line and a second one that names the pointer. In the profile
+// `glibc` malloc_usable_size asks nothing, as in glibc. With runs free looks only at where a pointer
+// lies before it puts it into the thread's cache: one that points into an object is found out when
+// it leaves the cache, which malloc_trim brings about here.
 // usage: foreign_pointer free realloc... (the calls to try)
 #include "child.h"
 #include <malloc.h>
@@ -39,13 +40,21 @@ static void *inside_a_block(void) {
     return launder(mem + 256);
 }
 
+static void *inside_a_large_block(void) {
+    char *mem = calloc(1, 100000);
+    return launder(mem + 4096);
+}
+
 static const struct {
     const char *name;
     void *(*pointer)(void);
 } origins[] = {
-    {"the stack", on_the_stack},         {"a mapping", in_a_mapping},
-    {"static memory", in_static_memory}, {"the program", in_the_program},
+    {"the stack", on_the_stack},
+    {"a mapping", in_a_mapping},
+    {"static memory", in_static_memory},
+    {"the program", in_the_program},
     {"inside a block", inside_a_block},
+    {"inside a large block", inside_a_large_block},
 };
 
 struct job {
@@ -67,6 +76,8 @@ static void misuse(void *arg) {
         p = realloc(p, 100);
     else
         p = (void *)malloc_usable_size(p);
+    if (j->pointer == inside_a_block && j->what == 0 && option_value("runs"))
+        malloc_trim(0);
     say("%s went through and gave %p", calls[j->what], p);
 }
 

@@ -137,7 +137,8 @@ static void test_usable_size(const char *name) {
     FUNCTION(size_t(*)(void *), name);
     void *mem = malloc(100);
     CHECK(f(NULL) == 0, "%s(NULL) is %zu", name, f(NULL));
-    CHECK(f(mem) == 104, "%s of a request of 100 is %zu, not 104", name, f(mem));
+    size_t want = option_value("runs") ? 112 : 104; // a size class has 112, a chunk of 112 has 8 less
+    CHECK(f(mem) == want, "%s of a request of 100 is %zu, not %zu", name, f(mem), want);
     free(mem);
 }
 
@@ -153,7 +154,9 @@ static void test_reports(const char *mallinfo2_name, const char *mallopt_name,
     if (info) {
         struct mallinfo2 before = info();
         void *more = malloc(60000);
-        CHECK(info().uordblks - before.uordblks == chunk_size(more),
+        size_t usable = malloc_usable_size(more);
+        size_t want = without_header(usable) ? usable : chunk_size(more);
+        CHECK(info().uordblks - before.uordblks == want,
               "%s does not count this heap: %zu -> %zu", mallinfo2_name, before.uordblks,
               info().uordblks);
         free(more);

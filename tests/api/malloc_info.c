@@ -63,8 +63,8 @@ int main(void) {
     for (int i = 0; i < THREADS; i++)
         REQUIRE(pthread_create(&t[i], NULL, live_thread, NULL) == 0, "no thread");
     make_holes();
-    void *mapped = malloc(1000000);
-    REQUIRE(is_mapped(mapped), "1000000 bytes are not a mapping of their own");
+    void *mapped = malloc(40000000);
+    REQUIRE(is_mapped(mapped), "40000000 bytes are not a mapping of their own");
     pthread_barrier_wait(&ready);
     test_stream_that_allocates();
     test_bad_arguments();
@@ -72,8 +72,8 @@ int main(void) {
     setvbuf(stdout, buffer, _IOFBF, sizeof buffer); // so that the report itself allocates nothing
     CHECK(malloc_info(0, stdout) == 0, "malloc_info failed");
     struct mallinfo2 m = mallinfo2();
-    printf("<!-- arena=%zu hblks=%zu hblkhd=%zu fordblks=%zu ordblks=%zu keepcost=%zu -->\n",
-           m.arena, m.hblks, m.hblkhd, m.fordblks, m.ordblks, m.keepcost);
+    printf("<!-- arena=%zu hblks=%zu hblkhd=%zu fordblks=%zu ordblks=%zu keepcost=%zu runs=%zu -->\n",
+           m.arena, m.hblks, m.hblkhd, m.fordblks, m.ordblks, m.keepcost, option_value("runs"));
     fflush(stdout);
     pthread_barrier_wait(&done);
     for (int i = 0; i < THREADS; i++)

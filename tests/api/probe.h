@@ -6,6 +6,10 @@
 #include <malloc.h>
 #include <pthread.h>
 
+static inline bool in_runs(void *mem) {
+    return without_header(malloc_usable_size(mem));
+}
+
 // top_pad: what the first request takes from the system.
 static inline size_t probe_first_growth(void) {
     REQUIRE(malloc(16), "no memory");
@@ -20,7 +24,7 @@ static inline size_t probe_mapped(size_t size) {
     for (int i = 0; i < 3; i++)
         mem = malloc(size);
     REQUIRE(mem, "no memory");
-    return is_mapped(mem);
+    return !in_runs(mem) && is_mapped(mem);
 }
 
 // tcache_count and tcache_max: how many of 100 freed blocks stay in the cache? What leaves it is
@@ -32,7 +36,7 @@ static inline size_t probe_cached(size_t size) {
     for (int i = 0; i < 100; i++) {
         mem[i] = malloc(size);
         between[i] = malloc(size + 100);
-        chunk = chunk_size(mem[i]);
+        chunk = in_runs(mem[i]) ? malloc_usable_size(mem[i]) : chunk_size(mem[i]);
     }
     REQUIRE(between[99], "no memory");
     size_t before = mallinfo2().fordblks;
@@ -66,8 +70,8 @@ static pthread_barrier_t probe_alive;
 static inline void *probe_thread(void *arena) {
     void *mem = malloc(3000);
     REQUIRE(mem, "no memory");
-    *(size_t *)arena =
-        *size_field(mem) & NON_MAIN_ARENA ? (size_t)mem >> 26 : 0; // sub-heaps are 64 MiB apart
+    bool own = !in_runs(mem) && *size_field(mem) & NON_MAIN_ARENA;
+    *(size_t *)arena = own ? (size_t)mem >> 26 : 0; // sub-heaps are 64 MiB apart
     pthread_barrier_wait(&probe_alive);
     return mem;
 }
@@ -100,6 +104,8 @@ static inline size_t run_probe(const char *name) {
         return probe_mapped(100000);
     if (strcmp(name, "mapped_500000") == 0)
         return probe_mapped(500000);
+    if (strcmp(name, "mapped_40000000") == 0)
+        return probe_mapped(40000000);
     if (strcmp(name, "cached_64") == 0)
         return probe_cached(64);
     if (strcmp(name, "cached_1500") == 0)

@@ -38,7 +38,17 @@ static const struct {
      "no_such_option"},
     {{"RUNG_OPTIONS=profile=glibc,top_pad=many"}, "first_growth", DEFAULT_GROWTH, "top_pad"},
     {{"RUNG_OPTIONS=profile=glibc,perturb=256,top_pad=0"}, "first_growth", NO_PAD, "perturb"},
-    {{"RUNG_OPTIONS=profile=no_such_profile"}, "mapped_500000", 1, "no_such_profile"},
+    // Where the profile is not named it is `default`: blocks of up to 32 MiB lie in windows of runs.
+    {{"RUNG_OPTIONS=profile=default"}, "mapped_500000", 0, NULL},
+    {{"RUNG_OPTIONS=profile=default"}, "mapped_40000000", 1, NULL},
+    {{"RUNG_OPTIONS=profile=no_such_profile"}, "mapped_500000", 0, "no_such_profile"},
+    {{"RUNG_OPTIONS=run_block_max=0"}, "mapped_500000", 1, NULL},
+    {{"RUNG_OPTIONS=runs=off,top_step=0"}, "first_growth", DEFAULT_GROWTH, NULL},
+    {{"RUNG_OPTIONS=runs=off,top_pad=0"}, "first_growth", NO_PAD, NULL},
+    {{"RUNG_OPTIONS=mmap_max=0"}, "mapped_40000000", 0, NULL},
+    {{"RUNG_OPTIONS=perturb=0x55"}, "fill", 0xaa, NULL},
+    {{"RUNG_OPTIONS=tcache_count=0"}, "cached_64", 0, NULL},
+    {{"RUNG_OPTIONS=runs=many"}, "mapped_500000", 0, "runs"},
 };
 
 static void expect_warning(const char *what, const char *err, const char *warns_of) {

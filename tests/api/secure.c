@@ -20,14 +20,23 @@ static char *const with_all[] = {
     (char[]){"MALLOC_TOP_PAD_=0"},
     (char[]){"MALLOC_MMAP_MAX_=0"},
     (char[]){"MALLOC_PERTURB_=85"},
-    (char[]){"MALLOC_ARENA_MAX=3"},
-    (char[]){"RUNG_OPTIONS=top_pad=0,mmap_max=0,tcache_count=3,perturb=85,"
-             "arena_on_demand=off,arena_max=3"},
+    (char[]){"MALLOC_ARENA_MAX=1"},
+    (char[]){
+        "RUNG_OPTIONS=profile=glibc,top_pad=0,mmap_max=0,tcache_count=3,perturb=85,arena_max=1"},
     NULL};
+// The profile stays `default`, which a process with more rights has in any case.
+static char *const with_variables[] = {
+    (char[]){"GLIBC_TUNABLES=glibc.malloc.mmap_max=0:glibc.malloc.tcache_count=0:"
+             "glibc.malloc.perturb=85"},
+    (char[]){"MALLOC_MMAP_MAX_=0"},
+    (char[]){"MALLOC_PERTURB_=85"},
+    NULL};
+static const char *const probes_of_default[] = {"mapped_40000000", "cached_64", "fill"};
 static char *const with_options_only[] = {
-    (char[]){"RUNG_OPTIONS=top_pad=0,mmap_max=0,tcache_count=3,perturb=85,"
-             "arena_on_demand=off,arena_max=3"},
+    (char[]){
+        "RUNG_OPTIONS=profile=glibc,top_pad=0,mmap_max=0,tcache_count=3,perturb=85,arena_max=1"},
     NULL};
+static char *const with_glibc[] = {(char[]){"RUNG_OPTIONS=profile=glibc"}, NULL};
 static char *const with_none[] = {NULL};
 
 static int probe(char **argv) {
@@ -70,7 +79,7 @@ enum { NOBODY = 65534 };
 
 static void compare(const char *plain, const char *setuid_copy) {
     for (int i = 0; i < PROBES; i++) {
-        size_t normal = see(plain, probes[i], with_none, 0);
+        size_t normal = see(plain, probes[i], with_glibc, 0);
         CHECK(see(plain, probes[i], with_all, 0) != normal,
               "%s does not react to the variables at all", probes[i]);
         CHECK(see(plain, probes[i], with_options_only, 0) != normal,
@@ -81,6 +90,18 @@ static void compare(const char *plain, const char *setuid_copy) {
         CHECK(all == secure, "%s: %zu without variables, %zu with them", probes[i], secure, all);
         CHECK(options == secure, "%s: %zu without RUNG_OPTIONS, %zu with it", probes[i], secure,
               options);
+    }
+    for (size_t i = 0; i < sizeof probes_of_default / sizeof *probes_of_default; i++) {
+        const char *name = probes_of_default[i];
+        size_t normal = see(plain, name, with_none, 0);
+        CHECK(see(plain, name, with_variables, 0) != normal,
+              "%s does not react to glibc's variables", name);
+        size_t secure = see(setuid_copy, name, with_none, 1);
+        CHECK(secure == normal, "%s: %zu for everybody, %zu with more rights", name, normal,
+              secure);
+        size_t variables = see(setuid_copy, name, with_variables, 1);
+        CHECK(variables == secure, "%s: %zu without glibc's variables, %zu with them", name, secure,
+              variables);
     }
 }
 

@@ -2,7 +2,7 @@
 # The core and the model test, compiled for aarch64 and run in qemu's user mode with pages of the given size:
 # one binary for every page size.
 #
-#   aarch64.sh SOURCE_DIRECTORY WORK_DIRECTORY PAGE_SIZE [glibc|OPTION...]
+#   aarch64.sh SOURCE_DIRECTORY WORK_DIRECTORY PAGE_SIZE PROFILE...
 set -euo pipefail
 source_dir=$1 work=$2 page=$3
 shift 3
@@ -32,9 +32,8 @@ flock -u 9
 
 # One process a seed, started here: the emulator cannot start itself again.
 first=${RUNG_MODEL_SEED:-$(date +%s)}
-for configuration in "${@:-glibc}"; do
-  options=profile=glibc
-  [ "$configuration" = glibc ] || options=profile=default,$configuration=on
+for profile in "$@"; do
+  options=profile=$profile
   for seed in "$first" $((first + 1)) $((first + 2)); do
     echo "page $page, $options, RUNG_MODEL_SEED=$seed"
     timeout -k 5 250 $qemu -p "$page" -E RUNG_MODEL_CHILD=1 -E "RUNG_OPTIONS=$options" "$binary" mixed "$seed"

@@ -224,7 +224,12 @@ static bool in_break(const char *p, size_t len) {
     return break_base != NULL && p >= break_base && p + len <= ptr_align_up(break_now, os_facts.page);
 }
 
+/* The break may continue a mapping that happens to end where it starts. */
 static bool touchable(const void *start, size_t len) {
+    const char *from = start;
+    if (!passing && break_base != NULL && from < break_base && from + len > break_base &&
+        in_break(break_base, (size_t)(from + len - break_base)))
+        len = (size_t)(break_base - from);
     return passing || in_break(start, len) || all_in_state(start, len, RANGE_ACCESSIBLE);
 }
 

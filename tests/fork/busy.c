@@ -76,7 +76,7 @@ int main(void) {
     pthread_t t[THREADS];
     for (int i = 0; i < THREADS; i++)
         REQUIRE(pthread_create(&t[i], NULL, busy, (void *)(uintptr_t)(i + 1)) == 0, "no thread");
-    for (int n = 0; n < FORKS && !check_failures; n++) {
+    for (int n = 0; n < share_of(FORKS) && !check_failures; n++) {
         pid_t pid = fork();
         REQUIRE(pid >= 0, "fork %d: errno %d", n, errno);
         if (pid == 0)

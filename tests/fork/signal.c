@@ -13,6 +13,7 @@
 
 enum { FORKS = 300, WORKERS = 4, AT_ONCE = 3, LARGE_BLOCKS = 32 };
 
+static int forks_wanted;
 static bool child_goes_on;
 static char *program;
 static atomic_int forks, reaped;
@@ -65,7 +66,7 @@ static void fork_in_handler(int signal_number, siginfo_t *info, void *context) {
     if (steps_left >= 0 || !in_allocator(context))
         return;
     int n = atomic_load(&forks);
-    if (n >= FORKS || n - reaped >= AT_ONCE || !atomic_compare_exchange_strong(&forks, &n, n + 1))
+    if (n >= forks_wanted || n - reaped >= AT_ONCE || !atomic_compare_exchange_strong(&forks, &n, n + 1))
         return;
     pid_t pid = fork();
     REQUIRE(pid >= 0, "fork %d: errno %d", n, errno);
@@ -142,7 +143,7 @@ static void run_single(void) {
     REQUIRE(timer_settime(timer, 0, &interval, NULL) == 0, "timer_settime: errno %d", errno);
     struct workout w = {.with = &the_allocator, .state = 1};
     void *large[LARGE_BLOCKS] = {0};
-    while ((forks < FORKS || steps_left >= 0) && !check_failures) {
+    while ((forks < forks_wanted || steps_left >= 0) && !check_failures) {
         workout_step(&w);
         size_t k = next_random(&w.state) % LARGE_BLOCKS;
         free(large[k]);
@@ -162,7 +163,7 @@ static void run_threads_of_work(void) {
     for (int i = 0; i < WORKERS; i++)
         REQUIRE(pthread_create(&worker_thread[i], NULL, worker, (void *)(uintptr_t)(i + 1)) == 0,
                 "no thread");
-    for (unsigned turn = 0; forks < FORKS && !check_failures; turn++) {
+    for (unsigned turn = 0; forks < forks_wanted && !check_failures; turn++) {
         pthread_kill(worker_thread[turn % WORKERS], SIGUSR1);
         nap(30);
         reap(false);
@@ -181,6 +182,7 @@ int main(int argc, char **argv) {
         SKIP("the system's malloc deadlocks here: it locks its arenas for the fork, one of which "
              "the thread holds");
     require_rung();
+    forks_wanted = share_of(FORKS);
     program = argv[0];
     child_goes_on = strcmp(argv[2], "go_on") == 0;
     find_allocator_code();

@@ -45,7 +45,8 @@ int main(void) {
     pthread_t t[CREATORS];
     for (int i = 0; i < CREATORS; i++)
         REQUIRE(pthread_create(&t[i], NULL, creator, NULL) == 0, "no thread");
-    for (int n = 0; n < FORKS && !check_failures; n++) {
+    const int forks = share_of(FORKS);
+    for (int n = 0; n < forks && !check_failures; n++) {
         long before = lives;
         while (lives < before + 5) // the forks are spread over many lives
             sched_yield();
@@ -59,7 +60,7 @@ int main(void) {
     must_end = true;
     for (int i = 0; i < CREATORS; i++)
         pthread_join(t[i], NULL);
-    say("%d forks beside %ld short threads", FORKS, (long)lives);
+    say("%d forks beside %ld short threads", forks, (long)lives);
     exercise_heap("in the parent at the end");
     return check_result();
 }

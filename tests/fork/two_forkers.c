@@ -4,6 +4,8 @@
 
 enum { ROUNDS = 150 };
 
+static int rounds;
+
 static pthread_barrier_t start, finish;
 static FILE *stream;
 static atomic_bool must_end;
@@ -17,7 +19,7 @@ static void child(const char *who) {
 }
 
 static void *fork_with_stream_lock(void *unused) {
-    for (int n = 0; n < ROUNDS; n++) {
+    for (int n = 0; n < rounds; n++) {
         pthread_barrier_wait(&start);
         flockfile(stream);
         void *mem = malloc(3000);
@@ -35,7 +37,7 @@ static void *fork_with_stream_lock(void *unused) {
 }
 
 static void *fork_without(void *unused) {
-    for (int n = 0; n < ROUNDS; n++) {
+    for (int n = 0; n < rounds; n++) {
         pthread_barrier_wait(&start);
         for (int i = n % 10; i > 0; i--) // the two forks meet at different points
             free(malloc((size_t)n * 10));
@@ -51,7 +53,7 @@ static void *fork_without(void *unused) {
 }
 
 static void *write_to_stream(void *unused) {
-    for (int n = 0; n < ROUNDS; n++) {
+    for (int n = 0; n < rounds; n++) {
         pthread_barrier_wait(&start);
         for (int i = 0; i < 20; i++) {
             flockfile(stream);
@@ -73,6 +75,7 @@ static void *allocate(void *unused) {
 
 int main(void) {
     require_rung();
+    rounds = share_of(ROUNDS);
     static void *(*const parts[])(void *) = {fork_with_stream_lock, fork_without, write_to_stream,
                                              allocate};
     pthread_t t[4];

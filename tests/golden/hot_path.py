@@ -18,8 +18,8 @@ GOLDEN = pathlib.Path(__file__).resolve().parent / "hot_path.txt"
 CASES = {
     "malloc+free of 16 bytes, chunks": ("16", "profile=glibc"),
     "malloc+free of 1000 bytes, chunks": ("1000", "profile=glibc"),
-    "malloc+free of 16 bytes, runs": ("16", "profile=glibc,runs=1"),
-    "malloc+free of 1000 bytes, runs": ("1000", "profile=glibc,runs=1"),
+    "malloc+free of 16 bytes, runs": ("16", "profile=default"),
+    "malloc+free of 1000 bytes, runs": ("1000", "profile=default"),
 }
 FEW, MANY = 10000, 20000  # of as many digits, so that reading them costs the same
 
@@ -44,9 +44,12 @@ def instructions(library, program, rounds, size, options):
 
 def count(library, program, size, options):
     more = instructions(library, program, MANY, size, options) - instructions(library, program, FEW, size, options)
-    if more % (MANY - FEW) != 0:
-        sys.exit(f"{more} instructions for {MANY - FEW} rounds: not the same in every round, so not a hit in each")
-    return more // (MANY - FEW)
+    rounds = MANY - FEW
+    a_round = round(more / rounds)
+    # A miss now and then would be thousands of instructions; the start differs by a few, as it looks at the clock.
+    if abs(more - a_round * rounds) > rounds // 100:
+        sys.exit(f"{more} instructions for {rounds} rounds: not the same in every round, so not a hit in each")
+    return a_round
 
 
 def read_golden():

@@ -9,8 +9,9 @@
 #
 # and ends with `program "$@"`, which is called as
 #
-#   SCRIPT                 the test: the job runs without and with the library $RUNG_LIB preloaded, the two
-#                          results must be equal byte for byte, and the library must be mapped in the waiter
+#   SCRIPT                 the test: the job runs without the library $RUNG_LIB and with it preloaded, in each
+#                          profile; the results must be equal byte for byte, and the library must be mapped
+#                          in the waiter
 #   SCRIPT prepare         prepare, in the current directory
 #   SCRIPT job INPUT       the job, in the current directory, whatever is preloaded
 set -euo pipefail
@@ -18,6 +19,7 @@ here=$(cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
 script=$here/$(basename -- "$0")
 export LC_ALL=C TZ=UTC
 limit=${RUNG_PROGRAM_TIMEOUT:-150} # seconds a run may take before it counts as hung
+read -ra profiles <<<"${RUNG_PROFILES:-glibc default}"
 
 prepare() {
   :
@@ -64,6 +66,7 @@ tree() {
 check_mapped() {
   local name=$1 pid process found= try
   shift
+  rm -f "$work/held"
   mkfifo "$work/held"
   rung "$@" <"$work/held" >"$work/waiter.out" 2>&1 &
   pid=$!
@@ -101,6 +104,45 @@ run_job() {
 }
 
 test_program() {
+  : "${RUNG_LIB:?set it to the absolute path of librung.so}"
+  [[ $RUNG_LIB == /* && $RUNG_LIB != *[:\ ]* && -r $RUNG_LIB ]] ||
+    fail "RUNG_LIB must be the absolute path of a library, without colons and blanks: $RUNG_LIB"
+  RUNG_LIB=$(readlink -f -- "$RUNG_LIB") # as /proc/PID/maps names it
+  unset LD_PRELOAD
+  work=$(mktemp -d "${TMPDIR:-/tmp}/rung-programs.XXXXXX")
+  trap 'rm -rf "$work"' EXIT
+  mkdir "$work/input"
+  (cd "$work/input" && prepare)
+
+  run_job plain
+  [ -s "$work/plain.stdout" ] || fail 'the job printed nothing, so nothing would be compared'
+  local profile
+  for profile in "${profiles[@]}"; do
+    printf 'profile %s: ' "$profile"
+    export RUNG_OPTIONS=profile=$profile
+    rm -rf "$work"/preloaded*
+    run_preloaded
+  done
+}
+
+# What is asked of one profile.
+run_preloaded() {
+  run_job preloaded env LD_PRELOAD="$RUNG_LIB"
+  if grep -F 'LD_PRELOAD cannot be preloaded' "$work/preloaded.stderr"; then
+    fail "the dynamic linker refused $RUNG_LIB"
+  fi
+  cmp "$work/plain.stdout" "$work/preloaded.stdout" || fail 'the job printed something else under Rung'
+  diff -r "$work/plain" "$work/preloaded" || fail 'the job wrote something else under Rung'
+  printf 'equal: %s bytes printed, %s files written\n' "$(stat -c %s "$work/plain.stdout")" \
+    "$(find "$work/plain" -type f | wc -l)"
+
+  check_mapped "${waiter[@]}"
+  if declare -F extra >/dev/null; then
+    (cd "$work" && extra)
+  fi
+}
+
+program() {
   : "${RUNG_LIB:?set it to the absolute path of librung.so}"
   [[ $RUNG_LIB == /* && $RUNG_LIB != *[:\ ]* && -r $RUNG_LIB ]] ||
     fail "RUNG_LIB must be the absolute path of a library, without colons and blanks: $RUNG_LIB"
