@@ -35,7 +35,9 @@ def parse_arguments(argv: Optional[Sequence[str]]) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results to FILE as well")
     parser.add_argument("--pictures", type=Path, metavar="DIR", help="draw the labs that have a picture (SVG)")
     parser.add_argument("--docs", type=Path, metavar="DIR", help="write a page a lab and an index, with pictures, into DIR")
-    parser.add_argument("--names", action="store_true", dest="only_names", help="print the labs' names, one a line, with \"timed\" behind those to run alone")
+    parser.add_argument("--names", action="store_true", dest="only_names",
+                        help="print the labs' names, one a line, with \"timed\" behind those to run alone and "
+                             "\"anywhere\" behind those that are the same under every allocator")
     parser.add_argument("--librung", type=Path, metavar="FILE", help="the librung.so to run under")
     parser.add_argument("--bindir", type=Path, metavar="DIR", help="where the lab programs were built")
     return parser.parse_args(argv)
@@ -107,7 +109,8 @@ def prepare(arguments: argparse.Namespace) -> tuple[list[Lab], list[Allocator], 
 def main(argv: Optional[Sequence[str]] = None) -> int:
     arguments = parse_arguments(argv)
     if arguments.only_names:
-        print("\n".join(lab.name + (" timed" if lab.timed else "") for lab in LABS))
+        print("\n".join(lab.name + " timed" * lab.timed + " anywhere" * (not lab.depends_on_allocator)
+                        for lab in LABS))
         return 0
     if not arguments.all and not arguments.names:
         print(terminal.listing(LABS))

@@ -6,6 +6,13 @@ from kit.wants import About, AtLeast, AtMost, Between
 
 from . import drawings
 
+# Why the profile default answers differently.
+RUNS = {"default": (
+    "a first call maps a window for runs, which lies among the mappings; no break is moved")}
+NO_HEADERS = {"default": (
+    "objects in runs, and blocks in their windows, have no header: a window knows their sizes, which come "
+    "in classes")}
+
 HEAP_REQUESTS = {0: (32, 24), 1: (32, 24), 24: (32, 24), 25: (48, 40), 41: (64, 56), 1000: (1008, 1000),
                  1032: (1040, 1032), 1033: (1056, 1048), 4096: (4112, 4104), 131000: (131008, 131000)}
 MAPPED_REQUEST = 200000
@@ -24,11 +31,12 @@ thousand_mallocs = Lab(
     ],
     claims=[
         Claim("the first call makes two brk calls: it asks for the break, then moves it",
-              lambda m: [c.name for c in m["run"].calls("first")], ["brk", "brk"]),
+              lambda m: [c.name for c in m["run"].calls("first")], ["brk", "brk"], by_design=RUNS),
         Claim("the first of them only asks", lambda m: m["run"].calls("first")[0].args["addr"], 0),
-        Claim("the break moves by 132 KiB", lambda m: moved(m["run"].calls("first")), 135168),
+        Claim("the break moves by 132 KiB", lambda m: moved(m["run"].calls("first")), 135168, by_design=RUNS),
         Claim("system calls during the other 999", lambda m: len(m["run"].calls("rest")), 0),
-        Claim("the thousand chunks lie side by side, 32 bytes each", lambda m: m["run"]["span"], 999 * 32),
+        Claim("the thousand chunks lie side by side, 32 bytes each", lambda m: m["run"]["span"], 999 * 32,
+              by_design=NO_HEADERS),
     ],
     reading="""A request to the kernel costs more than everything malloc does itself, so one request is made to last: a
     thousand objects take 32,000 bytes, and the first call fetched 135,168. What is left over is the *top* of the heap,
@@ -52,20 +60,21 @@ chunk_headers = Lab(
     claims=[
         *(Claim(f"a request of {request:,} takes a chunk of {chunk:,}, of which {usable:,} are usable",
                 lambda m, r=request: [m["run"][f"request.{r}.chunk"], m["run"][f"request.{r}.usable"]],
-                [chunk, usable])
+                [chunk, usable], by_design=NO_HEADERS)
           for request, (chunk, usable) in HEAP_REQUESTS.items()),
         Claim("every pointer is a multiple of 16",
               lambda m: [m["run"][f"request.{r}.past_16"] for r in (*HEAP_REQUESTS, MAPPED_REQUEST)],
               [0] * (len(HEAP_REQUESTS) + 1)),
         Claim("chunks of the heap carry flag 1: the chunk before is in use",
-              lambda m: [m["run"][f"request.{r}.flags"] for r in HEAP_REQUESTS], [1] * len(HEAP_REQUESTS)),
+              lambda m: [m["run"][f"request.{r}.flags"] for r in HEAP_REQUESTS], [1] * len(HEAP_REQUESTS),
+              by_design=NO_HEADERS),
         Claim("a mapped request of 200,000 carries flag 2 and no other",
-              lambda m: m["run"][f"request.{MAPPED_REQUEST}.flags"], 2),
+              lambda m: m["run"][f"request.{MAPPED_REQUEST}.flags"], 2, by_design=NO_HEADERS),
         Claim("its chunk, with the 16 bytes before it, fills whole pages",
               lambda m: [m["run"][f"request.{MAPPED_REQUEST}.chunk"], m["run"][f"request.{MAPPED_REQUEST}.usable"]],
-              [200688, 200680], older=[200704, 200688]),
+              [200688, 200680], older=[200704, 200688], by_design=NO_HEADERS),
         Claim("its pointer lies 16 bytes past the beginning of a page",
-              lambda m: m["run"][f"request.{MAPPED_REQUEST}.past_page"], 16),
+              lambda m: m["run"][f"request.{MAPPED_REQUEST}.past_page"], 16, by_design=NO_HEADERS),
     ],
     reading="""A chunk is the request plus eight bytes, rounded up to 16 and at least 32. The payload reaches into the
     next chunk's first word: that word would hold this chunk's size, and only while this chunk is *free*. Hence 24
@@ -95,10 +104,11 @@ address_space = Lab(
     ],
     claims=[
         Claim("the addresses rise from the program's code to the stack",
-              lambda m: sorted(REGIONS, key=lambda r: m["run"][r]), list(REGIONS)),
-        Claim("the block lies in the region the break ends", lambda m: m["run"]["malloc_in_heap_region"], 1),
+              lambda m: sorted(REGIONS, key=lambda r: m["run"][r]), list(REGIONS), by_design=RUNS),
+        Claim("the block lies in the region the break ends", lambda m: m["run"]["malloc_in_heap_region"], 1,
+              by_design=RUNS),
         Claim("and within one growth of the heap below the break (bytes)",
-              lambda m: m["run"]["break"] - m["run"]["malloc"], Between(0, 135168)),
+              lambda m: m["run"]["break"] - m["run"]["malloc"], Between(0, 135168), by_design=RUNS),
     ],
     reading="""The break is one movable end of one region. Above it lies an enormous gap of addresses with nothing
     behind them, and above that the mappings: libraries, stacks, large blocks, secondary arenas.""",

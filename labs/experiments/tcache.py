@@ -7,6 +7,15 @@ from kit.wants import About, AtLeast, AtMost, shortened
 
 from . import drawings
 
+# Why the profile default answers differently.
+DEEP = {"default": (
+    "a size that is used much deepens, from tcache_count up to 256 objects, and runs hand out the lowest "
+    "addresses first")}
+HELD = {"default": (
+    "a cache that deepens may hold 2 MiB more, of blocks of up to 256 KiB, and tcache_max is not asked")}
+EVERY_THREAD = {"default": (
+    "a run has a bit for each object, so that a second free is seen whoever makes it")}
+
 DEPTHS = {"default": {}, "7": {"tcache_count": 7}, "0": {"tcache_count": 0}, "32": {"tcache_count": 32}}
 
 
@@ -33,16 +42,16 @@ tcache_depth = Lab(
              for label, reference in (("default", "15..0 16..39"), ("7", "6..0 7..39"), ("0", "0..39"),
                                       ("32", "31..0 32..39"))],
     claims=[
-        Claim("by default 16", lambda m: reversed_run(m["default"]["order"]), 16, older=7),
-        Claim("with tcache_count=7", lambda m: reversed_run(m["7"]["order"]), 7),
+        Claim("by default 16", lambda m: reversed_run(m["default"]["order"]), 16, older=7, by_design=DEEP),
+        Claim("with tcache_count=7", lambda m: reversed_run(m["7"]["order"]), 7, by_design=DEEP),
         Claim("with tcache_count=0", lambda m: reversed_run(m["0"]["order"]), 0, older=40),
-        Claim("with tcache_count=32", lambda m: reversed_run(m["32"]["order"]), 32),
+        Claim("with tcache_count=32", lambda m: reversed_run(m["32"]["order"]), 32, by_design=DEEP),
         Claim("no environment variable sets it: MALLOC_TCACHE_COUNT=7 changes nothing",
-              lambda m: reversed_run(m["environment"]["order"]), 16, older=7),
+              lambda m: reversed_run(m["environment"]["order"]), 16, older=7, by_design=DEEP),
         Claim("what the cache did not hold comes back first in, first out",
               lambda m: [m[k]["order"][depth:] == list(range(depth, 40))
                          for k, depth in (("default", 16), ("7", 7), ("0", 0), ("32", 32))], [True] * 4,
-              older=[False] * 4),
+              older=[False] * 4, by_design=DEEP),
     ],
     reading="""The first 16 frees of a size fill a stack that needs no lock; the 17th goes to the arena. Twice the depth
     of older versions, because the fastbins below it are gone.""",
@@ -152,8 +161,9 @@ double_free = Lab(
         Claim("and told why", lambda m: m["one"]["message"], DOUBLE_FREE),
         Claim("a hundred frees later as well", lambda m: [m["later"]["signal"], m["later"]["message"]],
               [SIGABRT, DOUBLE_FREE]),
-        Claim("by a second thread: nothing is noticed", lambda m: m["two"]["signal"], 0),
-        Claim("and both threads are given the same block next", lambda m: m["two"]["both_given_the_same_block"], 1),
+        Claim("by a second thread: nothing is noticed", lambda m: m["two"]["signal"], 0, by_design=EVERY_THREAD),
+        Claim("and both threads are given the same block next", lambda m: m["two"]["both_given_the_same_block"], 1,
+              by_design=EVERY_THREAD),
     ],
     reading="""The key says "this may be cached", and only the thread that cached it can tell. A second thread finds
     nothing in its own cache, takes the key for the user's data and caches the block once more.""",
@@ -180,13 +190,13 @@ tcache_holds_back = Lab(
     ],
     claims=[
         Claim("held back by default: the computed worst case, exactly", lambda m: m["default"]["held_back"],
-              CLASSES * 16 * MEAN_CHUNK, older=CLASSES * 7 * MEAN_CHUNK),
+              CLASSES * 16 * MEAN_CHUNK, older=CLASSES * 7 * MEAN_CHUNK, by_design=HELD),
         Claim("with tcache_count=0", lambda m: m["tcache_count=0"]["held_back"], 0),
         Claim("with tcache_count=32: twice as much", lambda m: m["tcache_count=32"]["held_back"],
-              CLASSES * 32 * MEAN_CHUNK),
-        Claim("large blocks are not cached by default", lambda m: m["large, default"]["held_back"], 0),
+              CLASSES * 32 * MEAN_CHUNK, by_design=HELD),
+        Claim("large blocks are not cached by default", lambda m: m["large, default"]["held_back"], 0, by_design=HELD),
         Claim("with tcache_max=4194304 sixteen of them are",
-              lambda m: m["large, tcache_max=4 MiB"]["held_back"] / LARGE_CHUNK, 16, older=0),
+              lambda m: m["large, tcache_max=4 MiB"]["held_back"] / LARGE_CHUNK, 16, older=0, by_design=HELD),
     ],
     reading="""Half a MiB a thread, at most, by default; a hundred threads make it 50 MiB. A full cache is rare, since a
     program must have freed that many of every size. With large blocks cached the bound is hundreds of MiB.""",

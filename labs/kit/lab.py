@@ -94,15 +94,16 @@ def value_of(item: Any, measured: Measured) -> Any:
 
 def judge(claim: Claim, allocator: Any, measured: Measured) -> Judgement:
     value = value_of(claim, measured)
-    if value is None:
+    by_design = claim.by_design.get(allocator.profile) if allocator.kind == "rung" else None
+    if value is None and by_design is None:
         # Rung offers everything the labs ask for, so a value it does not give is one it has lost.
         return Judgement(claim, None, Verdict.FAILS if allocator.kind == "rung" else Verdict.NOT_MEASURED)
-    if accepts(claim.wanted, value):
+    if value is not None and accepts(claim.wanted, value):
         return Judgement(claim, value, Verdict.HOLDS)
     if allocator.kind == "glibc" and claim.older is not None and accepts(claim.older, value):
         return Judgement(claim, value, Verdict.OLDER)
-    if allocator.kind == "rung" and allocator.profile in claim.by_design:
-        return Judgement(claim, value, Verdict.DESIGN, claim.by_design[allocator.profile])
+    if by_design is not None:
+        return Judgement(claim, value, Verdict.DESIGN, by_design)
     if allocator.kind == "other":
         return Judgement(claim, value, Verdict.OTHER)
     return Judgement(claim, value, Verdict.FAILS)

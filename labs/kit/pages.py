@@ -75,10 +75,13 @@ def notes(results: Sequence[Result]) -> list[str]:
             lines.append(f"{result.allocator.name}: not run: {result.skipped}.")
         if result.error:
             lines.append(f"{result.allocator.name}: {result.error}.")
+        claims: dict[str, list[str]] = {}
         for judgement in result.judgements:
             if judgement.verdict is Verdict.DESIGN:
-                lines.append(f"**{result.allocator.name} differs on purpose** in “{judgement.claim.text}”: "
-                             f"{judgement.reason}")
+                claims.setdefault(judgement.reason, []).append(f"“{judgement.claim.text}”")
+        for reason, texts in claims.items():
+            more = f" and {len(texts) - 1} more" if len(texts) > 1 else ""
+            lines.append(f"**{result.allocator.name} differs on purpose** in {texts[0]}{more}: {reason}.")
     return lines
 
 

@@ -107,6 +107,11 @@ class Judging(unittest.TestCase):
         self.assertIs(judge(claim, RUNG, {"run": {}}).verdict, Verdict.FAILS)
         self.assertIs(judge(claim, GLIBC, {"run": {}}).verdict, Verdict.NOT_MEASURED)
 
+    def test_what_a_profile_has_not_by_design_is_none(self):
+        claim = Claim("locks", lambda m: m["run"]["locks"], 0, by_design={"default": "it has none"})
+        self.assertIs(judge(claim, DEFAULT, {"run": {}}).verdict, Verdict.DESIGN)
+        self.assertIs(judge(claim, RUNG, {"run": {}}).verdict, Verdict.FAILS)
+
     def test_programs_that_fail_or_skip(self):
         def raising(error):
             def measure(bench, allocator):

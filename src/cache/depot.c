@@ -3,6 +3,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/counter.h"
 #include "chunk/cached.h"
 #include "options/options.h"
 #include "runs/run.h"
@@ -18,12 +19,14 @@ struct shelf {
     struct lock lock;
     _Atomic size_t count;  /* written under the lock; read without, to see that there is nothing */
     _Atomic size_t wanted; /* a guess: written without the lock */
-    void *object[SHELF_OBJECTS];
 };
 
 static struct shelf shelves[RUN_BINS] = {
     [0 ... RUN_BINS - 1] = {.lock = LOCK_INIT(RANK_DEPOT)},
 };
+
+/* What lies on the shelves: apart, so that it takes no memory before it is used. */
+static void *shelved[RUN_BINS][SHELF_OBJECTS];
 
 /* ---- strays: objects that nobody could take, linked through their first words ---- */
 
@@ -57,7 +60,14 @@ static void gather_strays(void) {
 
 /* ---- the shelves ---- */
 
+/* A single thread has nobody to leave anything for. */
+static bool is_shared(void) {
+    return counter_get(COUNT_TCACHES) > 1;
+}
+
 static size_t shelf_limit(const struct shelf *s, unsigned bin) {
+    if (!is_shared())
+        return 0;
     size_t by_bytes = option(OPT_DEPOT_BYTES) / run_bin_size(bin);
     size_t wanted = atomic_load_explicit(&s->wanted, memory_order_relaxed);
     return size_min(size_min(by_bytes, SHELF_OBJECTS), wanted);
@@ -66,6 +76,8 @@ static size_t shelf_limit(const struct shelf *s, unsigned bin) {
 size_t depot_take(unsigned bin, void **out, size_t want) {
     struct shelf *s = &shelves[bin];
     if (atomic_load_explicit(&s->count, memory_order_relaxed) == 0) {
+        if (!is_shared())
+            return 0;
         size_t wanted = atomic_load_explicit(&s->wanted, memory_order_relaxed);
         if (wanted < SHELF_OBJECTS)
             atomic_store_explicit(&s->wanted, wanted + want, memory_order_relaxed);
@@ -75,7 +87,7 @@ size_t depot_take(unsigned bin, void **out, size_t want) {
         return 0;
     size_t have = atomic_load_explicit(&s->count, memory_order_relaxed);
     size_t took = size_min(have, want);
-    memcpy(out, s->object + (have - took), took * sizeof *out);
+    memcpy(out, shelved[bin] + (have - took), took * sizeof *out);
     atomic_store_explicit(&s->count, have - took, memory_order_relaxed);
     lock_release(&s->lock);
     return took;
@@ -86,7 +98,7 @@ static size_t shelve(struct shelf *s, unsigned bin, void *const *objects, size_t
     size_t have = atomic_load_explicit(&s->count, memory_order_relaxed);
     size_t limit = shelf_limit(s, bin);
     size_t placed = have < limit ? size_min(n, limit - have) : 0;
-    memcpy(s->object + have, objects, placed * sizeof *objects);
+    memcpy(shelved[bin] + have, objects, placed * sizeof *objects);
     atomic_store_explicit(&s->count, have + placed, memory_order_relaxed);
     return placed;
 }
@@ -97,8 +109,8 @@ static size_t thin_out(struct shelf *s, unsigned bin, void **surplus, size_t mos
     size_t have = atomic_load_explicit(&s->count, memory_order_relaxed);
     size_t limit = shelf_limit(s, bin);
     size_t n = have > limit ? size_min(have - limit, most) : 0;
-    memcpy(surplus, s->object, n * sizeof *surplus);
-    memmove(s->object, s->object + n, (have - n) * sizeof *surplus);
+    memcpy(surplus, shelved[bin], n * sizeof *surplus);
+    memmove(shelved[bin], shelved[bin] + n, (have - n) * sizeof *surplus);
     atomic_store_explicit(&s->count, have - n, memory_order_relaxed);
     return n;
 }
@@ -153,7 +165,7 @@ bool depot_holds(unsigned bin, const void *mem) {
     if (atomic_load_explicit(&s->count, memory_order_relaxed) == 0 || !lock_take(&s->lock))
         return false;
     for (size_t i = 0; i < atomic_load_explicit(&s->count, memory_order_relaxed); i++)
-        found |= s->object[i] == mem;
+        found |= shelved[bin][i] == mem;
     lock_release(&s->lock);
     return found;
 }

@@ -161,6 +161,19 @@ void purge_beyond_share(size_t bytes) {
         (void)purge_some(most - went, false, now);
 }
 
+void purge_before_growth(void) {
+    static size_t peak; /* of what may be resident, bytes */
+    size_t resident = space_totals.in_use + space_totals.resident_free;
+    size_t floor = option(OPT_RUN_KEEP);
+    if (resident <= peak)
+        return;
+    if (space_totals.resident_free > floor) {
+        size_t most = size_min(resident - peak, space_totals.resident_free - floor) + SHARE_STEP;
+        resident -= purge_some(whole_pages_in(most), false, os_recent_us()) * os_facts.page;
+    }
+    peak = size_max(peak, resident);
+}
+
 static void forget_recent(void) {
     for (int kind = 0; kind < SPACE_KINDS; kind++)
         for (struct run_window *w = space_windows[kind].oldest; w != NULL; w = w->newer)

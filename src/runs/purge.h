@@ -1,6 +1,7 @@
 /* Free pages go back to the kernel: those beyond what may stay resident (options/keep.h) when they
- * come, in bounded steps, the highest addresses first, since what is lower is taken first; and those
- * that nobody has wanted for `purge_delay`, whenever pages are taken or given at all.
+ * come, in bounded steps, the highest addresses first, since what is lower is taken first; those that
+ * nobody has wanted for `purge_delay`, whenever pages are taken or given at all; and when the program
+ * grows beyond its peak, as many as it takes, since what lies free then did not fit.
  *
  * What was purged is known to be gone: it is not purged twice, and a large block on it is known to be
  * zero.  Where huge pages were asked for, a group of 2 MiB goes back whole, when all of it is free; or
@@ -16,6 +17,10 @@
 void purge_beyond_share(size_t bytes);
 
 void purge_by_age(void);
+
+/* Pages that were not resident have been taken.  Where that would raise the most that ever was resident,
+   other free pages go instead, all but the floor. */
+void purge_before_growth(void);
 
 /* Whether more is resident than the share and the floor alone would allow. */
 bool purge_keeps_beyond_share(void);

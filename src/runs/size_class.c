@@ -8,9 +8,11 @@
         RECIPROCAL(16 * (n + 4)), RECIPROCAL(16 * (n + 5)), RECIPROCAL(16 * (n + 6)),              \
         RECIPROCAL(16 * (n + 7)), RECIPROCAL(16 * (n + 8))
 
-/* The four bins up to twice `half`. */
+/* The eight bins up to twice `half`. */
 #define DOUBLING(half)                                                                             \
-    RECIPROCAL(half / 4 * 5), RECIPROCAL(half / 4 * 6), RECIPROCAL(half / 4 * 7), RECIPROCAL(half * 2)
+    RECIPROCAL(half / 8 * 9), RECIPROCAL(half / 8 * 10), RECIPROCAL(half / 8 * 11),                \
+        RECIPROCAL(half / 8 * 12), RECIPROCAL(half / 8 * 13), RECIPROCAL(half / 8 * 14),           \
+        RECIPROCAL(half / 8 * 15), RECIPROCAL(half * 2)
 
 const uint32_t run_reciprocals[RUN_BINS] = {
     EIGHT(0),       EIGHT(8),       EIGHT(16),      EIGHT(24),      EIGHT(32),

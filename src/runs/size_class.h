@@ -1,8 +1,8 @@
-/* The sizes that runs come in: multiples of 16 up to 1 KiB, then four a doubling up to 32 KiB, so
-   that no request is rounded up by more than a fifth.
+/* The sizes that runs come in: multiples of 16 up to 1 KiB, then eight a doubling up to 32 KiB, so
+   that no request is rounded up by more than a ninth.
  *
- *   bin      0   1  ..  63 |   64   65   66   67 |   68 ..    83
- *   bytes   16  32 .. 1024 | 1280 1536 1792 2048 | 2560 .. 32768     */
+ *   bin      0   1  ..  63 |   64   65 ..   71 |   72 ..   103
+ *   bytes   16  32 .. 1024 | 1152 1280 .. 2048 | 2304 .. 32768     */
 #ifndef RUNG_RUNS_SIZE_CLASS_H
 #define RUNG_RUNS_SIZE_CLASS_H
 
@@ -10,7 +10,7 @@
 
 enum {
     RUN_SMALL_BINS = 64,
-    RUN_BINS = 84,
+    RUN_BINS = 104,
 };
 
 #define RUN_SMALL_MAX ((size_t)1024)
@@ -22,14 +22,14 @@ static HOT unsigned run_bin_of_request(size_t req) {
     if (last < RUN_SMALL_MAX)
         return (unsigned)(last / 16);
     unsigned doubling = log2_floor(last); /* 10..14 */
-    return RUN_SMALL_BINS + (doubling - 10) * 4 + (unsigned)(last >> (doubling - 2)) % 4;
+    return RUN_SMALL_BINS + (doubling - 10) * 8 + (unsigned)(last >> (doubling - 3)) % 8;
 }
 
 static HOT size_t run_bin_size(unsigned bin) {
     if (bin < RUN_SMALL_BINS)
         return (bin + 1) * (size_t)16;
-    unsigned doubling = 10 + (bin - RUN_SMALL_BINS) / 4;
-    return ((size_t)5 + (bin - RUN_SMALL_BINS) % 4) << (doubling - 2);
+    unsigned doubling = 10 + (bin - RUN_SMALL_BINS) / 8;
+    return ((size_t)9 + (bin - RUN_SMALL_BINS) % 8) << (doubling - 3);
 }
 
 /* 2^32 / size, rounded up: with an offset below 2^16 the product's upper half is the exact quotient,

@@ -240,8 +240,10 @@ char *space_take(enum space_kind kind, size_t bytes, size_t align, enum page_sta
         return NULL;
     struct wish x = {whole_pages_in(bytes), whole_pages_in(align), bytes == RUN_SIZE && align == RUN_SIZE};
     char *start = take_held(kind, x, state);
-    if (start != NULL)
+    if (start != NULL) {
         keep_saw(&space_keep, space_totals.in_use, os_recent_us());
+        purge_before_growth();
+    }
     purge_by_age();
     space_leave();
     return start;
