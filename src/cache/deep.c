@@ -63,14 +63,17 @@ static size_t budget(void) {
     return threads <= FULL_BUDGETS ? each : size_max(each / threads * FULL_BUDGETS, each / 8);
 }
 
+/* Blocks have as much again, twice: one of them would leave little to all else. */
 static bool can_afford(const struct deep *d, unsigned bin, size_t more) {
-    return d->spent + more * bin_size(bin) <= budget();
+    bool block = bin >= DEEP_BLOCKS;
+    return d->spent[block] + more * bin_size(bin) <= (block ? 2 * budget() : budget());
 }
 
 static void set_cap(struct deep *d, unsigned bin, size_t cap) {
     struct deep_depth *p = &d->depth[bin];
-    d->spent += cap * bin_size(bin);
-    d->spent -= p->cap * bin_size(bin);
+    bool block = bin >= DEEP_BLOCKS;
+    d->spent[block] += cap * bin_size(bin);
+    d->spent[block] -= p->cap * bin_size(bin);
     p->cap = (uint16_t)cap;
     d->full[bin] = p->slots + cap;
 }

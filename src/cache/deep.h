@@ -46,7 +46,7 @@ struct deep {
     void **top[DEEP_BINS];
     void **full[DEEP_BINS];
     struct deep_depth depth[DEEP_BINS];
-    size_t spent;  /* bytes of the objects that all bins together may hold */
+    size_t spent[2]; /* bytes that all bins together may hold: of objects, of blocks */
     unsigned hand; /* the bin that is looked at next */
     unsigned visits;
 };

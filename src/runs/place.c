@@ -14,22 +14,47 @@ static size_t class_beyond(size_t n) {
     return PLACE_EXACT - 1 + (log2_floor(n - 1) + 1 - log2_floor(PLACE_EXACT));
 }
 
+static size_t find_quickly(const struct places *p, const uint64_t *map, size_t end, size_t n) {
+    size_t c = class_within(n);
+    size_t at = bits_next_set(map, p->from[c], end);
+    if (at >= end || end - at < n)
+        return end;
+    size_t stop = bits_next_clear(map, at, at + n);
+    return stop == at + n ? at : bits_find(map, size_max(stop, p->next[c]), end, n, 1);
+}
+
 size_t place_find(struct places *p, const uint64_t *map, size_t end, size_t n, size_t align, bool slot) {
-    size_t from = p->from[slot ? (size_t)PLACE_SLOT : class_within(n)];
-    size_t found = bits_find(map, from, end, n, align);
-    if (slot)
+    if (slot) {
+        size_t found = bits_find(map, p->from[PLACE_SLOT], end, n, align);
         p->from[PLACE_SLOT] = (uint16_t)found;
-    else if (align == 1)
-        for (size_t c = class_beyond(n); c < PLACE_LENGTHS; c++)
-            p->from[c] = (uint16_t)size_max(p->from[c], found);
+        return found;
+    }
+    if (align > 1)
+        return bits_find(map, p->from[class_within(n)], end, n, align);
+    size_t found = find_quickly(p, map, end, n);
+    for (size_t c = class_beyond(n); c < PLACE_LENGTHS; c++) {
+        p->from[c] = (uint16_t)size_max(p->from[c], found);
+        p->next[c] = (uint16_t)size_max(p->next[c], found);
+    }
     return found;
+}
+
+void place_taken(struct places *p, const uint64_t *map, size_t end, size_t page, size_t n) {
+    size_t after = page + n;
+    if (page == 0 || after >= end || !bit_get(map, page - 1) || !bit_get(map, after))
+        return;
+    for (size_t c = 0; c < PLACE_LENGTHS; c++)
+        p->next[c] = (uint16_t)size_min(p->next[c], after);
 }
 
 void place_freed(struct places *p, const uint64_t *map, size_t end, size_t page, size_t n, size_t slot) {
     size_t start = bits_last(map, page, ~(uint64_t)0);
     size_t length = bits_next_clear(map, page + n, end) - start;
-    for (size_t c = 0, last = class_within(length); c <= last; c++)
-        p->from[c] = (uint16_t)size_min(p->from[c], start);
+    for (size_t c = 0, last = class_within(length); c <= last; c++) {
+        size_t from = p->from[c];
+        p->next[c] = (uint16_t)(start < from ? from : size_min(p->next[c], start));
+        p->from[c] = (uint16_t)size_min(from, start);
+    }
     if (length >= slot)
         p->from[PLACE_SLOT] = (uint16_t)size_min(p->from[PLACE_SLOT], start);
 }

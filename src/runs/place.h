@@ -1,8 +1,10 @@
 /* Finding the lowest place for n pages in a row, without looking again at what was seen not to fit.
  *
- * For each length it is known below which page no stretch of that length begins; a search starts there,
- * and what it passes over in vain moves that page up for this length and all longer ones.  A stretch
- * that becomes free moves it down again, for the lengths that fit into it.
+ * For each length two pages are known: no stretch of that length begins below `from`, and behind the first
+ * stretch at `from`, none begins before `next`.  A search looks at the first stretch, and goes on at
+ * `next`; what it passes over in vain moves both up, for this length and all longer ones.  A stretch
+ * that becomes free below moves them down again, for the lengths that fit into it: it is the new first
+ * one, and when it is taken, the search does not go over what lies between again.
  *
  *   length   1  2 .. 64 | 128  256 .. 8192 |  a slot of its own: 64 KiB at a multiple of 64 KiB
  *   class    0  1 .. 63 |  64   65 ..   70 |  71                                              */
@@ -21,11 +23,15 @@ enum {
 /* Of one map of pages. */
 struct places {
     uint16_t from[PLACE_CLASSES];
+    uint16_t next[PLACE_CLASSES];
 };
 
 /* The first place for n pages in `map`, which has `end`; end: there is none.  `slot`: n pages are a slot, and
    must be aligned like one.  align: of pages, for anything else that is aligned. */
 size_t place_find(struct places *p, const uint64_t *map, size_t end, size_t n, size_t align, bool slot);
+
+/* The pages [page, page + n) of `map` have just been cleared.  In the middle of a stretch they leave a second one. */
+void place_taken(struct places *p, const uint64_t *map, size_t end, size_t page, size_t n);
 
 /* The pages [page, page + n) of `map` have just been set.  `slot`: the pages of a slot. */
 void place_freed(struct places *p, const uint64_t *map, size_t end, size_t page, size_t n, size_t slot);

@@ -101,6 +101,7 @@ static void purge_pages(struct run_window *w, size_t page, size_t n, uint64_t no
     }
     bits_clear(w->resident, page, n);
     bits_clear(w->recent, page, n);
+    place_taken(&w->resident_places, w->resident, pages_a_window(), page, n);
     w->resident_pages -= (unsigned)n;
     space_totals.resident_free -= len;
 }
@@ -164,11 +165,11 @@ void purge_beyond_share(size_t bytes) {
 void purge_before_growth(void) {
     static size_t peak; /* of what may be resident, bytes */
     size_t resident = space_totals.in_use + space_totals.resident_free;
-    size_t floor = option(OPT_RUN_KEEP);
+    size_t floor = size_max(option(OPT_RUN_KEEP), space_totals.in_use / 32);
     if (resident <= peak)
         return;
     if (space_totals.resident_free > floor) {
-        size_t most = size_min(resident - peak, space_totals.resident_free - floor) + SHARE_STEP;
+        size_t most = size_min(resident - peak, space_totals.resident_free - floor);
         resident -= purge_some(whole_pages_in(most), false, os_recent_us()) * os_facts.page;
     }
     peak = size_max(peak, resident);

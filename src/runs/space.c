@@ -184,6 +184,8 @@ static bool claim(struct run_window *w, size_t page, size_t n, enum page_state *
     bits_clear(w->free, page, n);
     bits_clear(w->resident, page, n);
     bits_clear(w->recent, page, n);
+    place_taken(&w->free_places, w->free, pages_a_window(), page, n);
+    place_taken(&w->resident_places, w->resident, pages_a_window(), page, n);
     w->free_pages -= (unsigned)n;
     w->resident_pages -= (unsigned)resident;
     count_group_pages(w, page, n, -1);
