@@ -54,7 +54,9 @@ static void print_memory(const struct inspection *i) {
              human(a->cached_threads), human(a->cached_depot), human(a->cached_inboxes));
     row("cached", a->cached_threads + a->cached_depot + a->cached_inboxes, what);
     row("pinned", a->pinned, "free, but a live or cached block lies on the same page");
-    row("free, resident", a->free_resident, "whole pages that could go back to the kernel");
+    snprintf(what, sizeof what, "whole pages that could go back to the kernel; in runs the library knows of %s",
+             human(a->free_kept));
+    row("free, resident", a->free_resident, what);
     row("free, purged", a->free_purged, "whole pages that are not resident");
     row("metadata", a->metadata_heads + a->metadata_own, "Rung's own, as far as touched");
     row("absent", a->absent, "of live, cached and pinned: never touched, or swapped out");
@@ -63,17 +65,39 @@ static void print_memory(const struct inspection *i) {
     printf("  arenas: %zu, their sub-heaps: %zu, windows of runs: %zu\n", a->arenas, a->heaps, a->windows);
 }
 
+static void print_class(const char *name, const struct class_account *c) {
+    printf("%10s %10zu %10zu %10zu %10zu %10s  %10s\n", name, minus(c->out, c->cached), c->cached, c->free, c->runs,
+           human(c->pinned), human(c->free_pages));
+}
+
+/* Those that have a hundredth of all runs, and what the others have together. */
 static void print_classes(const struct inspection *i) {
-    bool head = false;
+    struct class_account others = {0};
+    size_t runs = 0, sizes = 0;
+    for (unsigned bin = 0; bin < RUN_BINS; bin++)
+        runs += i->classes[bin].runs;
+    if (runs == 0)
+        return;
+    puts("\nobjects in runs\n      size       live     cached       free       runs     pinned  free pages");
     for (unsigned bin = 0; bin < RUN_BINS; bin++) {
         const struct class_account *c = &i->classes[bin];
-        if (c->runs == 0)
+        if (c->runs * 100 >= runs) {
+            char name[24];
+            snprintf(name, sizeof name, "%zu", run_bin_size(bin));
+            print_class(name, c);
             continue;
-        if (!head)
-            puts("\nobjects in runs\n      size       live     cached       free       runs     pinned  free pages");
-        head = true;
-        printf("%10zu %10zu %10zu %10zu %10zu %10s  %10s\n", run_bin_size(bin), minus(c->out, c->cached), c->cached,
-               c->free, c->runs, human(c->pinned), human(c->free_pages));
+        }
+        sizes += c->runs > 0;
+        others.runs += c->runs;
+        others.out += c->out;
+        others.cached += c->cached;
+        others.free += c->free;
+        others.free_pages += c->free_pages;
+        others.pinned += c->pinned;
+    }
+    if (sizes > 0) {
+        print_class("others", &others);
+        printf("  others: %zu sizes with less than a hundredth of the runs each; --json has them all\n", sizes);
     }
 }
 

@@ -343,17 +343,18 @@ static bool add_strays(struct account *a, const struct memory *m, const struct d
 
 bool account_depot(struct account *a, struct class_account *classes, const struct memory *m,
                    const struct depot_view *depot) {
-    if (depot->shelf_bytes > MIB)
+    if (depot->shelf_bytes > MIB || depot->object_bytes > 64 * MIB)
         return false;
     for (unsigned bin = 0; bin < RUN_BINS; bin++) {
         size_t n;
         const char *shelf = (const char *)depot->shelves + bin * depot->shelf_bytes;
-        if (!m->read(m, shelf + depot->count_at, &n, sizeof n) || n > depot->shelf_bytes / sizeof(void *))
+        if (!m->read(m, shelf + depot->count_at, &n, sizeof n) || n > depot->object_bytes / sizeof(void *) / RUN_BINS)
             return false;
         classes[bin].cached += n;
         a->cached_depot += n * run_bin_size(bin);
     }
     account_table(a, m, depot->shelves, RUN_BINS * depot->shelf_bytes);
+    account_table(a, m, depot->objects, depot->object_bytes);
     return add_strays(a, m, depot);
 }
 
