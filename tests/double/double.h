@@ -23,6 +23,7 @@ enum verb {
     VERB_PURGE,
     VERB_REMAP,
     VERB_ADVISE_HUGE,
+    VERB_ADVISE_SMALL,
     VERB_BREAK, /* that moves it: asking cannot fail, and is not counted */
     VERB_RANDOM,
     VERB_FALLIBLE,
@@ -53,6 +54,14 @@ size_t double_failures(void);
 
 /* No more than this many accessible bytes at once; SIZE_MAX: no limit. */
 void double_limit(size_t bytes);
+
+/* A kernel, or an emulator, that accepts a purge and leaves the pages as they are. */
+void double_purge_leaves(bool yes);
+
+/* ---- time ---- */
+
+/* The clock stands at this many microseconds, not 0, until it is set again. */
+void double_set_clock(uint64_t us);
 
 /* ---- the break ---- */
 
