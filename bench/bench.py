@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = """examples:
   rung bench --quick                                     a first impression, in minutes
   rung bench --html compared.html --json compared.json   everything
-  rung bench --only 'replace-*,tree' --under rung:default --under rung:default,runs=on --base rung:default
+  rung bench --only 'replace-*,tree' --under rung:default --under rung:default,runs=off --base rung:default
   rung bench --under rung:glibc --check 1.05 --clock cpu exit status 1 if Rung needs more than that of the system's
   rung bench --ablation --json ablation.json             each mechanism off in turn
   rung bench --memory --html memory.html                 memory over time, and whether Rung gives back what it owes

@@ -13,7 +13,7 @@ struct command {
 };
 
 extern const struct command command_run, command_tunables, command_counters, command_messages,
-    command_lab, command_bench, command_help;
+    command_stat, command_lab, command_bench, command_help;
 
 /* In order of display, ended by NULL. */
 extern const struct command *const commands[];

@@ -6,8 +6,8 @@
 #include "command.h"
 
 const struct command *const commands[] = {
-    &command_run, &command_tunables, &command_counters, &command_messages,
-    &command_lab, &command_bench,    &command_help,     NULL,
+    &command_run,      &command_stat, &command_tunables, &command_counters,
+    &command_messages, &command_lab,  &command_bench,    &command_help,     NULL,
 };
 
 const struct command *command_named(const char *name) {

@@ -8,7 +8,7 @@
 
 #define FOR_EACH_OPTION(i) for (enum option i = 0; i < OPTION_COUNT; i++)
 
-static const char *origin_text(enum option which) {
+const char *option_origin_text(enum option which) {
     switch (option_origin(which)) {
     case ORIGIN_PROFILE:
         return "profile";
@@ -54,7 +54,7 @@ void tunables_print_text(void) {
     FOR_EACH_OPTION(i) {
         const struct option_info *row = option_info(i);
         const char *no_effect = option_no_effect(i);
-        printf("\n%s = %zu (%s)\n", row->name, option(i), origin_text(i));
+        printf("\n%s = %zu (%s)\n", row->name, option(i), option_origin_text(i));
         if (no_effect != NULL)
             printf("    NO EFFECT: %s\n", no_effect);
         print_wrapped(row->what, 4);
@@ -67,8 +67,8 @@ void tunables_print_text(void) {
     }
 }
 
-void tunables_print_json(void) {
-    printf("{\n  \"profile\": ");
+void tunables_print_members(void) {
+    printf("  \"profile\": ");
     print_json_string(profile_name[option_profile()]);
     printf(",\n  \"options\": [");
     static const char *const types[] = {
@@ -78,7 +78,7 @@ void tunables_print_json(void) {
         printf("%s\n    {\n      \"name\": ", i == 0 ? "" : ",");
         print_json_string(row->name);
         printf(",\n      \"value\": %zu,\n      \"origin\": ", option(i));
-        print_json_string(origin_text(i));
+        print_json_string(option_origin_text(i));
         printf(",\n      \"type\": \"%s\",\n      \"profiles\": {", types[row->type]);
         for (int p = 0; p < PROFILE_COUNT; p++)
             printf("%s\"%s\": %zu", p == 0 ? "" : ", ", profile_name[p], row->profile[p]);
@@ -100,7 +100,13 @@ void tunables_print_json(void) {
         print_json_string(option_no_effect(i));
         printf("\n    }");
     }
-    printf("\n  ]\n}\n");
+    printf("\n  ]");
+}
+
+void tunables_print_json(void) {
+    puts("{");
+    tunables_print_members();
+    puts("\n}");
 }
 
 static void print_introduction(void) {

@@ -6,11 +6,14 @@ EVERYTHING = "all on"
 # What is said of it, and the settings that switch it off.
 MECHANISMS = {
     "runs": ("small objects without headers, with all that builds on them", "runs=off"),
+    "large blocks": ("blocks of up to 32 MiB in whole pages of the windows of runs", "run_block_max=0"),
     "thread cache": ("freed objects a thread keeps for itself", "tcache_count=0"),
     "deepening": ("bins of the thread's cache that grow where they are used much", "tcache_depth_max=16"),
     "budget": ("how far all bins of one thread may deepen together", "tcache_budget=0"),
     "depot": ("full bundles that wait for another thread", "depot_bytes=0"),
+    "arenas on demand": ("an arena only for a thread that waited for its lock", "arena_on_demand=off"),
     "huge pages": ("runs on huge pages once the heap is large", "run_huge_from=0"),
+    "purge by age": ("free memory that nobody wanted for a second goes back", "purge_delay=0"),
     "kept runs": ("empty runs that stay resident", "run_keep=0"),
 }
 

@@ -16,7 +16,7 @@ PEERS = {
     "tcmalloc": ("libtcmalloc_minimal.so.4",),
 }
 # What is compared when nobody says otherwise, and what the ablation takes mechanisms from.
-FULL = "rung:default,runs=on"
+FULL = "rung:default"
 RUNG = ("rung:glibc", FULL)
 
 
@@ -65,13 +65,13 @@ def preloadable(path):
 
 
 def rung(options, library, name=None):
-    """Rung with a profile and settings, as in `default,runs=on`; of one set twice, the last counts."""
+    """Rung with a profile and settings, as in `default,runs=off`; of one set twice, the last counts."""
     profile, *settings = options.split(",")
     chosen = {"profile": profile or "default"}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key:
-            raise Failure(f"rung:{options}: after the profile come settings such as runs=on, not '{setting}'")
+            raise Failure(f"rung:{options}: after the profile come settings such as runs=off, not '{setting}'")
         chosen[key] = value
     text = ",".join(f"{key}={value}" for key, value in chosen.items())
     return Contender(name or f"rung:{options}", "rung", preloadable(library), {"RUNG_OPTIONS": text})

@@ -14,7 +14,7 @@ for alias in --help -h; do
   same "$out" "$list"
 done
 commands=$(sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' <<<"$list")
-same "$(sort <<<"$commands" | paste -sd' ')" 'bench counters help lab messages run tunables'
+same "$(sort <<<"$commands" | paste -sd' ')" 'bench counters help lab messages run stat tunables'
 for command in $commands; do
   expect 0 "$rung" help "$command"
   has "$out" "usage: rung $command"

@@ -183,5 +183,7 @@ const struct depot_view depot_view = {
     .shelves = shelves,
     .shelf_bytes = sizeof(struct shelf),
     .count_at = offsetof(struct shelf, count),
+    .objects = shelved,
+    .object_bytes = sizeof shelved,
     .strays = &strays,
 };

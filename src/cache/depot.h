@@ -34,11 +34,13 @@ void depot_each_lock(void (*f)(struct lock *, void *), void *arg);
 void depot_gather(void);
 
 /* For whoever looks from outside (report/account.h): a shelf for each bin of runs, the number of its
-   objects, a size_t, at count_at; and the first stray. */
+   objects, a size_t, at count_at; the objects' addresses; and the first stray. */
 struct depot_view {
     const void *shelves;
     size_t shelf_bytes;
     size_t count_at;
+    const void *objects;
+    size_t object_bytes;
     const void *strays;
 };
 extern const struct depot_view depot_view;

@@ -4,12 +4,6 @@
 #include "arena/top.h"
 #include "os/os.h"
 
-const struct figure figures[FIGURE_COUNT] = {
-#define FIGURE(id, unit, help) {#id, unit, help, offsetof(struct account, id)},
-#include "report/figures.def"
-#undef FIGURE
-};
-
 static size_t minus(size_t a, size_t b) {
     return a - size_min(a, b);
 }
@@ -56,9 +50,14 @@ static void add_chunk(struct stretch *x, const struct memory *m, uintptr_t c, si
 
 static bool summarise(struct bin_summary *b, struct stretch *x, const struct memory *m,
                       const struct link *first, const struct link *head, size_t limit) {
+    const struct link *seen = NULL; /* a list that comes back to it never ends */
     for (const struct link *l = first; l != head && l != NULL;) {
         const struct chunk *at = chunk_of_link(l);
         struct chunk c;
+        if (l == seen)
+            return false;
+        if ((b->count & (b->count - 1)) == 0)
+            seen = l;
         if (!m->read(m, at, &c, offsetof(struct chunk, sizes)))
             return false;
         size_t csz = chunk_size(&c);
@@ -90,7 +89,7 @@ static bool add_heaps(struct account *a, struct arena_snapshot *s, struct stretc
         uintptr_t start = (uintptr_t)h;
         if (!ptr_is_aligned(h, WINDOW) || !m->read(m, h, &copy, sizeof copy) || copy.arena != at ||
             copy.committed > HEAP_MAX || copy.size > copy.committed ||
-            s->heaps > WINDOW_COUNT)
+            (m->bytes != 0 && s->heaps > m->bytes / WINDOW))
             return false;
         if (s->heaps > 0 && !fences_before(m, start + copy.size, &x->heads))
             return false;
@@ -119,6 +118,8 @@ static bool add_pieces(struct stretch *x, const struct memory *m, const struct a
         uintptr_t start = (uintptr_t)p->piece[i].first;
         bool last = i + 1 == p->count;
         uintptr_t end = last ? end_of_top : (uintptr_t)p->piece[i].end;
+        if (end < start || (m->bytes != 0 && end - start > m->bytes))
+            return false;
         add_range(x, m, start, end);
         if (!last && !fences_before(m, align_down(end - start, ALIGNMENT) + start, &x->heads))
             return false;
@@ -174,6 +175,8 @@ bool account_arena(struct account *a, struct arena_snapshot *s, const struct mem
         s->address_space = s->committed = from->system;
     if (from->top == NULL)
         return true;
+    if (m->bytes != 0 && from->system > m->bytes)
+        return false;
     if (!add_top(s, &x, m, from))
         return false;
     s->free_bytes = s->top_bytes;
@@ -231,6 +234,10 @@ static enum page_use use_of(const struct run_window *w, size_t page) {
     size_t slot = page / a_slot;
     bool idle = w->slot[slot] < RUN_BINS && (free_pages_of_run(&w->run[slot]) >> page % a_slot & 1) != 0;
     return idle ? PAGE_FREE : PAGE_USED;
+}
+
+bool account_page_is_free(const struct run_window *w, size_t page) {
+    return use_of(w, page) == PAGE_FREE;
 }
 
 /* Asks the kernel about stretches of pages of one use. */
@@ -336,15 +343,18 @@ static bool add_strays(struct account *a, const struct memory *m, const struct d
 
 bool account_depot(struct account *a, struct class_account *classes, const struct memory *m,
                    const struct depot_view *depot) {
+    if (depot->shelf_bytes > MIB || depot->object_bytes > 64 * MIB)
+        return false;
     for (unsigned bin = 0; bin < RUN_BINS; bin++) {
         size_t n;
         const char *shelf = (const char *)depot->shelves + bin * depot->shelf_bytes;
-        if (!m->read(m, shelf + depot->count_at, &n, sizeof n) || n > depot->shelf_bytes / sizeof(void *))
+        if (!m->read(m, shelf + depot->count_at, &n, sizeof n) || n > depot->object_bytes / sizeof(void *) / RUN_BINS)
             return false;
         classes[bin].cached += n;
         a->cached_depot += n * run_bin_size(bin);
     }
     account_table(a, m, depot->shelves, RUN_BINS * depot->shelf_bytes);
+    account_table(a, m, depot->objects, depot->object_bytes);
     return add_strays(a, m, depot);
 }
 
@@ -357,6 +367,12 @@ void account_own(struct account *a, const struct memory *m, const void *start, s
 void account_table(struct account *a, const struct memory *m, const void *start, size_t bytes) {
     if (m->residency != NULL)
         account_own(a, m, start, bytes);
+}
+
+void account_add(struct account *a, const struct account *part) {
+#define FIGURE(id, unit, help) a->id += part->id;
+#include "report/figures.def"
+#undef FIGURE
 }
 
 void account_close(struct account *a) {

@@ -60,6 +60,7 @@ struct memory {
     bool (*read)(const struct memory *m, const void *from, void *to, size_t len);
     struct residency *residency; /* NULL: the kernel is not asked, and what is not known to be gone counts
                                     as resident */
+    size_t bytes; /* no more can be in it; 0: what is read can be trusted */
     void *context;
 };
 
@@ -93,6 +94,9 @@ bool account_arena(struct account *a, struct arena_snapshot *s, const struct mem
 void account_window(struct account *a, struct class_account *classes, const struct memory *m,
                     const struct run_window *w, uintptr_t at);
 
+/* Whether page number `page` of it is free, or idle in a run. */
+bool account_page_is_free(const struct run_window *w, size_t page);
+
 /* Adds a thread's cache; `count` is tcache_count.  Of the bins that hold several sizes the smallest size
    counts. */
 void account_tcache(struct account *a, const struct tcache *t, size_t count);
@@ -107,6 +111,9 @@ void account_own(struct account *a, const struct memory *m, const void *start, s
 
 /* The same of a table that is mostly not touched: nothing counts as touched when the kernel is not asked. */
 void account_table(struct account *a, const struct memory *m, const void *start, size_t bytes);
+
+/* What was counted apart. */
+void account_add(struct account *a, const struct account *part);
 
 /* Once all is added. */
 void account_close(struct account *a);

@@ -30,9 +30,14 @@ void json_classes(struct text *t, const struct class_account *classes) {
 }
 
 void json_counters(struct text *t, const size_t *counts) {
+    bool first = true;
     text_add(t, "  \"counters\": {");
-    for (int i = 0; i < COUNTER_COUNT; i++)
-        add_member(t, i == 0, counter_infos[i].name, counts[i]);
+    for (int i = 0; i < COUNTER_COUNT; i++) {
+        if (counts[i] == COUNT_UNKNOWN)
+            continue;
+        add_member(t, first, counter_infos[i].name, counts[i]);
+        first = false;
+    }
     text_add(t, "\n  }");
 }
 

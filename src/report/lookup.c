@@ -9,12 +9,6 @@
 #include "life/start.h"
 #include "runs/run.h"
 
-const struct counter_info counter_infos[COUNTER_COUNT] = {
-#define COUNTER(id, name, unit, help) [COUNT_##id] = {name, unit, help},
-#include "base/counters.def"
-#undef COUNTER
-};
-
 struct lock_counts {
     size_t acquired, waited;
 };

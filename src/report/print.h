@@ -21,7 +21,9 @@ void json_report(struct text *t, const struct account *a, const struct class_acc
 void prometheus_report(struct text *t, const struct account *a, const struct class_account *classes,
                        const size_t *counts);
 
-/* The parts of json_report(): members of an object, each with its name. */
+/* The parts of json_report(): members of an object, each with its name.  A counter that is COUNT_UNKNOWN is
+   left out. */
+#define COUNT_UNKNOWN SIZE_MAX
 void json_memory(struct text *t, const struct account *a);
 void json_classes(struct text *t, const struct class_account *classes);
 void json_counters(struct text *t, const size_t *counts);

@@ -5,6 +5,7 @@
 
 /* Documentation/admin-guide/mm/pagemap.rst of the kernel. */
 #define PRESENT ((uint64_t)1 << 63)
+#define SWAPPED ((uint64_t)1 << 62)
 #define OF_A_FILE ((uint64_t)1 << 61)
 
 bool residency_open(struct residency *r, int pid) {
@@ -20,14 +21,26 @@ void residency_close(struct residency *r) {
     r->map = -1;
 }
 
-static bool is_resident(struct residency *r, uintptr_t page) {
+/* False: there is none. */
+static bool entry_of(struct residency *r, uintptr_t page, uint64_t *entry) {
     if (page - r->first >= r->known) {
         r->first = page;
         r->known = os_read_page_map(r->map, page, r->entry, RESIDENCY_PAGES);
         if (r->known == 0)
             return false;
     }
-    return (r->entry[page - r->first] & (PRESENT | OF_A_FILE)) == PRESENT;
+    *entry = r->entry[page - r->first];
+    return true;
+}
+
+static bool is_resident(struct residency *r, uintptr_t page) {
+    uint64_t entry;
+    return entry_of(r, page, &entry) && (entry & (PRESENT | OF_A_FILE)) == PRESENT;
+}
+
+bool residency_is_blank(struct residency *r, uintptr_t address) {
+    uint64_t entry;
+    return entry_of(r, address / r->page, &entry) && (entry & (PRESENT | SWAPPED)) == 0;
 }
 
 size_t residency_bytes(struct residency *r, uintptr_t from, uintptr_t to) {

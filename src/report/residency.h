@@ -21,6 +21,15 @@ struct residency {
 bool residency_open(struct residency *r, int pid);
 void residency_close(struct residency *r);
 
+/* Whether the page with this address was never touched, as far as the kernel tells: then it reads as it did at
+   first, and reading it from outside would make it a touched one. */
+bool residency_is_blank(struct residency *r, uintptr_t address);
+
+/* What was remembered may have changed. */
+static inline void residency_forget(struct residency *r) {
+    r->known = 0;
+}
+
 /* The bytes of [from, to) that are resident and private to the process.  What the kernel does not tell
    of is not. */
 size_t residency_bytes(struct residency *r, uintptr_t from, uintptr_t to);

@@ -21,7 +21,7 @@
 #define VIEW_NAME "rung_view"
 #define VIEW_MAGIC "rung view 1"
 
-enum { VIEW_LAYOUT = 25 };
+enum { VIEW_LAYOUT = 26 };
 
 /* The sizes and places that have to be the same on both sides. */
 #define VIEW_LAYOUT_NUMBERS                                                                        \
@@ -33,7 +33,7 @@ enum { VIEW_LAYOUT = 25 };
             offsetof(struct run_window, free), offsetof(struct run_window, run), RUN_BINS,         \
             DEEP_BINS, SPACE_KINDS, sizeof(struct deep), offsetof(struct deep, depth), sizeof(struct tcache), \
             sizeof(struct thread_record), RECORD_BUCKETS, sizeof(struct os_facts),                 \
-            sizeof(struct meta_block), COUNTER_COUNT, OPTION_COUNT                                 \
+            sizeof(struct meta_block), sizeof(struct depot_view), COUNTER_COUNT, OPTION_COUNT                                 \
     }
 
 struct rung_view {

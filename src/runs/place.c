@@ -16,7 +16,7 @@ static size_t class_beyond(size_t n) {
 
 static size_t find_quickly(const struct places *p, const uint64_t *map, size_t end, size_t n) {
     size_t c = class_within(n);
-    size_t at = bits_next_set(map, p->from[c], end);
+    size_t at = p->from[c];
     if (at >= end || end - at < n)
         return end;
     size_t stop = bits_next_clear(map, at, at + n);
@@ -41,10 +41,13 @@ size_t place_find(struct places *p, const uint64_t *map, size_t end, size_t n, s
 
 void place_taken(struct places *p, const uint64_t *map, size_t end, size_t page, size_t n) {
     size_t after = page + n;
-    if (page == 0 || after >= end || !bit_get(map, page - 1) || !bit_get(map, after))
-        return;
-    for (size_t c = 0; c < PLACE_LENGTHS; c++)
-        p->next[c] = (uint16_t)size_min(p->next[c], after);
+    bool split = page > 0 && after < end && bit_get(map, page - 1) && bit_get(map, after);
+    for (size_t c = 0; c < PLACE_LENGTHS; c++) {
+        if (p->from[c] >= page && p->from[c] < after)
+            p->from[c] = (uint16_t)after;
+        else if (split)
+            p->next[c] = (uint16_t)size_min(p->next[c], after);
+    }
 }
 
 void place_freed(struct places *p, const uint64_t *map, size_t end, size_t page, size_t n, size_t slot) {
@@ -52,8 +55,12 @@ void place_freed(struct places *p, const uint64_t *map, size_t end, size_t page,
     size_t length = bits_next_clear(map, page + n, end) - start;
     for (size_t c = 0, last = class_within(length); c <= last; c++) {
         size_t from = p->from[c];
-        p->next[c] = (uint16_t)(start < from ? from : size_min(p->next[c], start));
-        p->from[c] = (uint16_t)size_min(from, start);
+        if (start < from) {
+            p->next[c] = (uint16_t)from;
+            p->from[c] = (uint16_t)start;
+        } else if (start > from) {
+            p->next[c] = (uint16_t)size_min(p->next[c], start);
+        }
     }
     if (length >= slot)
         p->from[PLACE_SLOT] = (uint16_t)size_min(p->from[PLACE_SLOT], start);

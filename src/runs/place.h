@@ -1,10 +1,10 @@
 /* Finding the lowest place for n pages in a row, without looking again at what was seen not to fit.
  *
- * For each length two pages are known: no stretch of that length begins below `from`, and behind the first
- * stretch at `from`, none begins before `next`.  A search looks at the first stretch, and goes on at
- * `next`; what it passes over in vain moves both up, for this length and all longer ones.  A stretch
- * that becomes free below moves them down again, for the lengths that fit into it: it is the new first
- * one, and when it is taken, the search does not go over what lies between again.
+ * For each length two pages are known: a stretch of free pages of that length or more begins at `from`, or
+ * not before `next`; none begins below either.  A search looks at `from`, and goes on at `next`; what it passes
+ * over in vain moves both up, for this length and all longer ones.  A stretch that becomes free below moves
+ * `from` down to it, for the lengths that fit into it, and where the search was is the next one: when the new
+ * one is taken, the search does not go over what lies between again.
  *
  *   length   1  2 .. 64 | 128  256 .. 8192 |  a slot of its own: 64 KiB at a multiple of 64 KiB
  *   class    0  1 .. 63 |  64   65 ..   70 |  71                                              */
@@ -30,7 +30,8 @@ struct places {
    must be aligned like one.  align: of pages, for anything else that is aligned. */
 size_t place_find(struct places *p, const uint64_t *map, size_t end, size_t n, size_t align, bool slot);
 
-/* The pages [page, page + n) of `map` have just been cleared.  In the middle of a stretch they leave a second one. */
+/* The pages [page, page + n) of `map` have just been cleared, if they were set.  What is left of a stretch behind
+   them begins anew. */
 void place_taken(struct places *p, const uint64_t *map, size_t end, size_t page, size_t n);
 
 /* The pages [page, page + n) of `map` have just been set.  `slot`: the pages of a slot. */

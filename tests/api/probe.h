@@ -98,6 +98,8 @@ static inline size_t probe_arenas(void) {
 }
 
 static inline size_t run_probe(const char *name) {
+    if (strncmp(name, "option_", 7) == 0)
+        return option_value(name + 7);
     if (strcmp(name, "first_growth") == 0)
         return probe_first_growth();
     if (strcmp(name, "mapped_100000") == 0)

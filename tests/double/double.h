@@ -23,6 +23,7 @@ enum verb {
     VERB_PURGE,
     VERB_REMAP,
     VERB_ADVISE_HUGE,
+    VERB_ADVISE_SMALL,
     VERB_BREAK, /* that moves it: asking cannot fail, and is not counted */
     VERB_RANDOM,
     VERB_FALLIBLE,
@@ -51,11 +52,19 @@ void double_heal(void);
 /* How many calls have been made to fail since the last double_heal(). */
 size_t double_failures(void);
 
-/* os_purge says yes and does nothing, as some emulators do. */
-void double_purge_is_void(bool yes);
-
 /* No more than this many accessible bytes at once; SIZE_MAX: no limit. */
 void double_limit(size_t bytes);
+
+/* A kernel, or an emulator, that accepts a purge and leaves the pages as they are. */
+void double_purge_leaves(bool yes);
+
+/* ---- time ---- */
+
+/* The clock stands at this many microseconds, not 0, until it is set again. */
+void double_set_clock(uint64_t us);
+
+/* The same, so much later than it is. */
+void double_clock_advance(uint64_t us);
 
 /* ---- the break ---- */
 
@@ -85,11 +94,6 @@ size_t double_bytes(enum verb verb);
    pages are then ordinary ones). */
 int double_last_huge_flags(void);
 void double_has_huge_pages(bool yes);
-
-/* ---- time ---- */
-
-/* From now on the clock stands still, but for what this adds. */
-void double_clock_advance(uint64_t us);
 
 /* ---- for tests with many threads ---- */
 

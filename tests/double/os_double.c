@@ -32,7 +32,8 @@ static size_t fail_first, fail_last; /* 0: none */
 static bool fail_always[VERB_FALLIBLE];
 static size_t limit = SIZE_MAX;
 static int last_huge_flags;
-static bool huge_pages, wall, void_purge;
+static bool huge_pages, wall, purge_leaves;
+static _Atomic uint64_t clock_us; /* 0: as it is */
 
 static char *break_base, *break_now; /* NULL before the first use */
 static size_t break_offset;
@@ -239,7 +240,7 @@ bool os_purge(void *start, size_t len) {
     enter();
     require(whole_pages(start, len) && touchable(start, len), "os_purge", start, len);
     bool ok = goes_through(VERB_PURGE, len);
-    if (ok && !void_purge)
+    if (ok && !purge_leaves)
         must(madvise(start, len, MADV_DONTNEED));
     leave();
     errno = saved;
@@ -282,19 +283,23 @@ void *os_remap(void *start, size_t old_len, size_t new_len) {
     return p;
 }
 
-bool os_advise_huge(void *start, size_t len) {
+static bool advise(enum verb verb, void *start, size_t len) {
     int saved = errno;
     counter_add(COUNT_SYS_MADVISE, 1);
     enter();
-    require(whole_pages(start, len) && touchable(start, len), "os_advise_huge", start, len);
-    bool ok = goes_through(VERB_ADVISE_HUGE, len);
+    require(whole_pages(start, len) && touchable(start, len), "os_advise_huge or _small", start, len);
+    bool ok = goes_through(verb, len);
     leave();
     errno = saved;
     return ok;
 }
 
+bool os_advise_huge(void *start, size_t len) {
+    return advise(VERB_ADVISE_HUGE, start, len);
+}
+
 bool os_advise_small(void *start, size_t len) {
-    return os_advise_huge(start, len);
+    return advise(VERB_ADVISE_SMALL, start, len);
 }
 
 void os_name(void *start, size_t len, const char *name) {
@@ -359,7 +364,7 @@ void *double_program_sbrk(intptr_t delta) {
     return old;
 }
 
-/* ---- waiting, facts, output, signals: as they are ---- */
+/* ---- waiting, the clock, facts, output, signals: as they are, but for a clock that was set ---- */
 
 bool os_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_us) {
     int saved = errno;
@@ -380,16 +385,13 @@ void os_yield(void) {
     sched_yield();
 }
 
-static uint64_t still_clock; /* 0: it runs; set before threads */
-
-static uint64_t running_clock(void) {
+uint64_t os_clock_us(void) {
+    uint64_t set = atomic_load_explicit(&clock_us, memory_order_relaxed);
+    if (set != 0)
+        return set;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
-uint64_t os_clock_us(void) {
-    return still_clock != 0 ? still_clock : running_clock();
 }
 
 uint64_t os_recent_us(void) {
@@ -397,7 +399,7 @@ uint64_t os_recent_us(void) {
 }
 
 void double_clock_advance(uint64_t us) {
-    still_clock = os_clock_us() + us;
+    double_set_clock(os_clock_us() + us);
 }
 
 void os_read_facts(void) {
@@ -504,12 +506,16 @@ size_t double_failures(void) {
     return failures;
 }
 
-void double_purge_is_void(bool yes) {
-    void_purge = yes;
-}
-
 void double_limit(size_t most) {
     limit = most;
+}
+
+void double_purge_leaves(bool yes) {
+    purge_leaves = yes;
+}
+
+void double_set_clock(uint64_t us) {
+    atomic_store_explicit(&clock_us, us, memory_order_relaxed);
 }
 
 void double_break_starts_at(size_t offset) {
