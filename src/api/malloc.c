@@ -10,12 +10,17 @@ static SLOW void *malloc_slow(size_t req) {
     return climb(req, NULL);
 }
 
-/* Of a thread whose cache lies before arenas. */
-static SLOW void *malloc_chunk(size_t req) {
+/* Of a thread whose cache lies before arenas; or from the bins of sizes above the linear ones. */
+static SLOW void *malloc_further(size_t req) {
     struct tcache *t = self.tcache;
     size_t bin = tcache_bin_of_request(req);
     if (LIKELY(bin < TCACHE_SMALL_BINS && t->head[bin] != NULL))
         return tcache_pop(t, bin);
+    if (LIKELY(deep_is_live() && req <= RUN_MAX)) {
+        void *mem = deep_take(run_bin_of_request(req));
+        if (LIKELY(mem != NULL))
+            return mem;
+    }
     return malloc_slow(req);
 }
 
@@ -26,7 +31,7 @@ EXPORT void *NAME(malloc)(size_t req) {
         if (LIKELY(mem != NULL))
             return mem;
     }
-    return malloc_chunk(req);
+    return malloc_further(req);
 }
 
 static SLOW void free_slow(void *mem) {

@@ -37,11 +37,11 @@ static size_t cap_max(unsigned bin) {
     return size_max(n, 1);
 }
 
-/* A page's worth, two at least. */
+/* Two pages' worth, two objects at least. */
 static size_t first_cap(unsigned bin) {
     if (bin >= DEEP_BLOCKS)
         return 1;
-    size_t n = size_min(size_max(option(OPT_TCACHE_COUNT), 2) - 1, size_max(4 * KIB / bin_size(bin), 2));
+    size_t n = size_min(size_max(option(OPT_TCACHE_COUNT), 2) - 1, size_max(8 * KIB / bin_size(bin), 2));
     return size_min(n, cap_max(bin));
 }
 
@@ -50,9 +50,9 @@ static size_t count_of(const struct deep *d, unsigned bin) {
     return p->slots != NULL ? (size_t)(d->top[bin] - p->slots) : 0;
 }
 
-/* Whole cache lines, the NULL in front included. */
+/* 16, 64 or 256, the NULL in front included: a bin moves at most twice on its way down. */
 static size_t length_for(size_t cap) {
-    return align_up(cap + 1, 8);
+    return cap < 16 ? 16 : cap < 64 ? 64 : 256;
 }
 
 /* What all bins together may hold, in bytes: much for few threads, less for each of many, of which most
@@ -84,9 +84,10 @@ static bool lengthen(struct deep *d, unsigned bin, size_t cap) {
     if (p->slots != NULL && cap < p->length)
         return true;
     size_t length = length_for(cap);
-    void **slots = meta_alloc(length * sizeof *slots);
+    void **slots = meta_alloc_dirty(length * sizeof *slots);
     if (slots == NULL)
         return false;
+    slots[0] = NULL;
     size_t count = count_of(d, bin);
     if (count > 0)
         memcpy(slots + 1, p->slots + 1, count * sizeof *slots);

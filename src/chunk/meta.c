@@ -40,7 +40,6 @@ static void *take_spare(size_t size) {
         return NULL;
     struct spare *s = spares[class];
     spares[class] = s->next;
-    memset(s, 0, size);
     return s;
 }
 
@@ -64,6 +63,11 @@ static void *take_fresh(size_t size) {
 }
 
 void *meta_alloc(size_t size) {
+    void *p = meta_alloc_dirty(size);
+    return p != NULL ? memset(p, 0, size) : NULL;
+}
+
+void *meta_alloc_dirty(size_t size) {
     size = round_size(size);
     if (!lock_take(&meta_lock))
         return NULL;

@@ -18,6 +18,9 @@
    (guard/lock.h): the caller does without.  Takes the lock of rank META. */
 void *meta_alloc(size_t size);
 
+/* The same, not zeroed. */
+void *meta_alloc_dirty(size_t size);
+
 /* `size` as it was asked for.  When the lock is not to be had the block is lost. */
 void meta_free(void *p, size_t size);
 

@@ -65,3 +65,13 @@ void place_freed(struct places *p, const uint64_t *map, size_t end, size_t page,
     if (length >= slot)
         p->from[PLACE_SLOT] = (uint16_t)size_min(p->from[PLACE_SLOT], start);
 }
+
+bool place_is_sound(const struct places *p, const uint64_t *map, size_t end, size_t slot) {
+    for (size_t start = 0, stop; (start = bits_next_set(map, start, end)) < end; start = stop) {
+        stop = bits_next_clear(map, start, end);
+        for (size_t c = 0, last = class_within(stop - start); c <= last; c++)
+            if (start < p->from[c] || (start > p->from[c] && start < p->next[c]))
+                return false;
+    }
+    return bits_find(map, 0, end, slot, slot) >= p->from[PLACE_SLOT];
+}

@@ -37,4 +37,7 @@ void place_taken(struct places *p, const uint64_t *map, size_t end, size_t page,
 /* The pages [page, page + n) of `map` have just been set.  `slot`: the pages of a slot. */
 void place_freed(struct places *p, const uint64_t *map, size_t end, size_t page, size_t n, size_t slot);
 
+/* Whether the above is true of p. */
+bool place_is_sound(const struct places *p, const uint64_t *map, size_t end, size_t slot);
+
 #endif

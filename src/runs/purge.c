@@ -165,7 +165,7 @@ void purge_beyond_share(size_t bytes) {
 void purge_before_growth(void) {
     static size_t peak; /* of what may be resident, bytes */
     size_t resident = space_totals.in_use + space_totals.resident_free;
-    size_t floor = size_max(option(OPT_RUN_KEEP), space_totals.in_use / 32);
+    size_t floor = size_max(option(OPT_RUN_KEEP), space_totals.in_use / KEEP_SHARE);
     if (resident <= peak)
         return;
     if (space_totals.resident_free > floor) {

@@ -20,6 +20,7 @@ struct run_bin {
     _Atomic bool used; /* the lists are initialised; others look before they take the lock */
     struct link giving[FULLNESSES];
     struct idle_list idle;
+    unsigned visits; /* of those who take and give */
     size_t runs;    /* that have objects out */
     size_t out;     /* objects */
     size_t size;    /* of an object */
@@ -78,8 +79,11 @@ static void file_run(struct run_bin *rb, struct run *r) {
 
 /* ---- idle pages ---- */
 
-/* Every millisecond or so, whoever comes by looks after another size, which may be quiet. */
-static void rove(void) {
+/* Every millisecond or so, whoever comes by looks after another size, which may be quiet.  Asking for the time
+   costs more than a small batch: not each visit does. */
+static void rove(unsigned visit) {
+    if (visit % 8 != 0)
+        return;
     uint64_t now = os_recent_us();
     if (now == atomic_load_explicit(&roved_us, memory_order_relaxed))
         return;
@@ -180,11 +184,12 @@ size_t runs_take(unsigned bin, void **out, size_t want) {
     }
     size_t took = (size_t)(out + want - at);
     rb->out += took;
+    unsigned visit = rb->visits++;
     footprint_told();
     lock_release(&rb->lock);
     if (at > out)
         __builtin_memmove(out, at, took * sizeof *out);
-    rove();
+    rove(visit);
     return took;
 }
 
@@ -251,8 +256,9 @@ bool runs_give(unsigned bin, void *const *objects, size_t n) {
         i += give_to_run(rb, bin, objects + i, n - i);
     if (UNLIKELY(purge_wants_idle()))
         (void)idle_purge(&rb->idle, 8, false);
+    unsigned visit = rb->visits++;
     lock_release(&rb->lock);
-    rove();
+    rove(visit);
     return true;
 }
 

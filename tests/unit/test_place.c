@@ -67,6 +67,7 @@ static void assert_invariants(void) {
         }
     }
     assert_true(find_naively(slot, slot) >= places.from[PLACE_SLOT]);
+    assert_true(place_is_sound(&places, map, end, slot));
 }
 
 static void take_pages(size_t page, size_t n) {
@@ -270,11 +271,35 @@ static void test_a_short_stretch_in_front(void **state) {
     free_pages(1000, 4);
     take_pages(1000, 1);
     take_pages(1001, 1);
-    assert_int_equal(search(2, 1, false), 1002);
     free_pages(1000, 1);
     assert_int_equal(search(2, 1, false), 1002);
     assert_int_equal(search(1, 1, false), 1000);
     assert_invariants();
+}
+
+static void assert_unsound(uint16_t *what, size_t value) {
+    uint16_t before = *what;
+    *what = (uint16_t)value;
+    assert_false(place_is_sound(&places, map, end, slot));
+    *what = before;
+    assert_true(place_is_sound(&places, map, end, slot));
+}
+
+/* What is not looked at any more is reported. */
+static void test_sound(void **state) {
+    (void)state;
+    begin(0, false);
+    free_pages(1000, 24);
+    free_pages(5000, 300);
+    for (size_t c = 0; c < PLACE_LENGTHS; c++)
+        if (length_of(c) <= 24)
+            assert_unsound(&places.from[c], 1001);
+        else if (length_of(c) <= 300)
+            assert_unsound(&places.from[c], end);
+    assert_int_equal(search(100, 1, false), 5000);
+    assert_unsound(&places.from[PLACE_SLOT], 1009);
+    places.from[0] = 900;
+    assert_unsound(&places.next[0], 1001);
 }
 
 int main(void) {
@@ -285,6 +310,7 @@ int main(void) {
         cmocka_unit_test(test_a_stretch_that_grows),
         cmocka_unit_test(test_a_stretch_that_is_split),
         cmocka_unit_test(test_a_short_stretch_in_front),
+        cmocka_unit_test(test_sound),
     };
     return UNIT_RUN(tests);
 }
