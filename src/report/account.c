@@ -39,6 +39,16 @@ static void add_free_pages(struct stretch *x, const struct memory *m, uintptr_t 
     x->pages_resident += resident_of(m, from, to);
 }
 
+/* Its size, and what follows it in a list.  The foot in front may be somebody's payload: it is not looked
+   at. */
+static bool read_chunk(const struct memory *m, const struct chunk *at, struct chunk *c) {
+    return m->read(m, &at->head, &c->head, offsetof(struct chunk, sizes) - offsetof(struct chunk, head));
+}
+
+static bool read_head(const struct memory *m, const struct chunk *at, struct chunk *c) {
+    return m->read(m, &at->head, &c->head, sizeof c->head);
+}
+
 static bool plausible(size_t csz, size_t limit) {
     return csz >= MIN_CHUNK && csz <= limit && is_aligned(csz, ALIGNMENT);
 }
@@ -58,7 +68,7 @@ static bool summarise(struct bin_summary *b, struct stretch *x, const struct mem
             return false;
         if ((b->count & (b->count - 1)) == 0)
             seen = l;
-        if (!m->read(m, at, &c, offsetof(struct chunk, sizes)))
+        if (!read_chunk(m, at, &c))
             return false;
         size_t csz = chunk_size(&c);
         if (!plausible(csz, limit) || b->bytes + csz > limit)
@@ -76,7 +86,7 @@ static bool summarise(struct bin_summary *b, struct stretch *x, const struct mem
 /* The bytes of the fenceposts that end [.., end) (arena/top.c). */
 static bool fences_before(const struct memory *m, uintptr_t end, size_t *bytes) {
     struct chunk post;
-    if (!m->read(m, (void *)(end - 2 * FENCEPOST), &post, offsetof(struct chunk, link)))
+    if (!read_head(m, (const struct chunk *)(end - 2 * FENCEPOST), &post))
         return false;
     *bytes += (is_secondary(&post) ? 3 : 2) * FENCEPOST;
     return true;
@@ -130,7 +140,7 @@ static bool add_pieces(struct stretch *x, const struct memory *m, const struct a
 static bool add_top(struct arena_snapshot *s, struct stretch *x, const struct memory *m,
                     const struct arena *from) {
     struct chunk top;
-    if (!m->read(m, from->top, &top, offsetof(struct chunk, link)))
+    if (!read_head(m, from->top, &top))
         return false;
     s->top_bytes = chunk_size(&top);
     if (s->top_bytes > from->system)
@@ -144,7 +154,7 @@ static bool add_inbox(struct account *a, const struct memory *m, const struct ar
     size_t limit = from->system;
     for (const struct chunk *c = from->inbox; c != NULL;) {
         struct chunk copy;
-        if (!m->read(m, c, &copy, offsetof(struct chunk, sizes)) || !plausible(chunk_size(&copy), limit))
+        if (!read_chunk(m, c, &copy) || !plausible(chunk_size(&copy), limit))
             return false;
         limit -= chunk_size(&copy);
         a->cached_inboxes += chunk_size(&copy);

@@ -67,15 +67,10 @@ void snapshot_totals(struct totals *t) {
 
 /* ---- runs ---- */
 
-/* Everybody stands still, unless somebody is in the way for long: then at least no window goes away. */
+/* Everybody stands still; if that cannot be, at least no window goes away. */
 static bool hold_still(bool *all) {
-    enum { TRIES = 100 };
-    for (int i = 0; i < TRIES; i++) {
-        if ((*all = runs_hold_still()))
-            return true;
-        os_yield();
-    }
-    return lock_take(&space_lock);
+    *all = runs_hold_still();
+    return *all || lock_take(&space_lock);
 }
 
 static void let_go(bool all) {

@@ -368,8 +368,21 @@ void runs_count(struct runs_totals *t) {
     t->idle = atomic_load_explicit(&runs_idle, memory_order_relaxed);
 }
 
+/* Others hold one of these locks at a time, so whoever takes several, in order, meets each of them once. */
+static bool lock_patiently(struct lock *l) {
+    enum { PATIENCE = 1000 };
+    for (int i = 0; i < PATIENCE; i++) {
+        if (lock_try(l))
+            return true;
+        os_yield();
+    }
+    return false;
+}
+
 bool runs_hold_still(void) {
-    unsigned locked = lock_all();
+    unsigned locked = 0;
+    while (locked < RUN_BINS && lock_patiently(&run_bins[locked].lock))
+        locked++;
     if (locked == RUN_BINS && lock_take(&space_lock))
         return true;
     while (locked > 0)

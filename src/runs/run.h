@@ -47,8 +47,8 @@ struct runs_totals {
 };
 void runs_count(struct runs_totals *t);
 
-/* Takes every lock of the layer, so that whoever looks sees one instant, until runs_let_go().  False:
-   others are at work.  Does not wait. */
+/* Takes every lock of the layer, so that whoever looks sees one instant, until runs_let_go().  False: one of
+   them was not to be had for long: a fork is under way, or this is a signal handler. */
 bool runs_hold_still(void);
 void runs_let_go(void);
 
