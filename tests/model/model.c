@@ -42,6 +42,7 @@ struct configuration {
 
 static const struct configuration configurations[] = {
     {"glibc", ""},
+    {"default", ",profile=default"},
     {"tcache_0", ",tcache_count=0"},
     {"tcache_1", ",tcache_count=1"},
     {"tcache_max", ",tcache_max=4194304"},
