@@ -224,6 +224,7 @@ static bool copy_arena(const struct target *t, const struct arena *at, struct ar
     if (!target_read(t, at, copy, sizeof *copy))
         return false;
     copy->main = at == t->view.main_arena;
+    make_truth(&copy->purges);
     return true;
 }
 
@@ -422,6 +423,7 @@ static bool look(const struct target *t, struct inspection *i, struct memory *m)
     inspect_caches(i, m);
     inspect_own(i, m);
     i->account.mapped = i->counts[COUNT_MAPPED_BYTES];
+    i->account.mapped_kept = i->counts[COUNT_MAPPED_KEPT];
     i->account.mapped_chunks = i->counts[COUNT_MAPPED_NOW];
     account_close(&i->account);
     read_kernel(t, i);

@@ -43,13 +43,14 @@ static void print_memory(const struct inspection *i) {
     puts("\nresident, by the kernel");
     snprintf(what, sizeof what, "private and dirty %s, swapped out %s", human(i->private_dirty), human(i->swap));
     row("the process", i->rss, what);
-    row("Rung", a->resident, a->kernel_asked ? "without mapped blocks"
+    row("Rung", a->resident, a->kernel_asked ? "without mapped blocks and kept mappings"
                                              : "as far as Rung knows: /proc/PID/pagemap cannot be read");
-    row("the rest", minus(i->rss, a->resident), "mapped blocks, program, libraries, stacks, other mappings");
+    row("the rest", minus(i->rss, a->resident), "mapped blocks and kept mappings, program, libraries, stacks, other mappings");
     puts("\nwhere Rung's memory is");
     row("live", a->live, "blocks the program holds");
     snprintf(what, sizeof what, "blocks with a mapping of their own: %zu", a->mapped_chunks);
     row("mapped", a->mapped, what);
+    row("kept mappings", a->mapped_kept, "freed blocks of that kind that wait for reuse, and may be resident");
     snprintf(what, sizeof what, "freed: in the caches of threads (%zu) %s, depot %s, inboxes %s", a->caches,
              human(a->cached_threads), human(a->cached_depot), human(a->cached_inboxes));
     row("cached", a->cached_threads + a->cached_depot + a->cached_inboxes, what);

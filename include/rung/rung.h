@@ -17,13 +17,14 @@ size_t rung_counter(const char *name);
 
 /* Where the memory of the process is, in bytes unless stated.
  *
- * Every byte of address space that is Rung's and accessible is in exactly one of the first ten but the
- * mapped ones; `accessible` is their sum.  `resident` is what the kernel's Rss of them is: without
+ * Every byte of address space that is Rung's and accessible is in exactly one of the fields up to
+ * metadata_untouched but the mapped ones; `accessible` is their sum.  `resident` is what the kernel's Rss of them is: without
  * free_purged, metadata_untouched and absent. */
 struct rung_stats {
     size_t live;          /* blocks the program holds, in arenas and runs: what they take there */
     size_t mapped;        /* blocks that have a mapping of their own; part of no sum */
     size_t mapped_chunks; /* how many */
+    size_t mapped_kept;   /* freed mappings that wait for reuse, and may be resident; part of no sum */
     size_t cached_threads; /* freed blocks that threads keep for themselves */
     size_t cached_depot;   /* freed blocks on their way from thread to thread */
     size_t cached_inboxes; /* freed blocks that wait for a lock */

@@ -1,6 +1,7 @@
 #include "report/account.h"
 
 #include "arena/heap.h"
+#include "arena/pages.h"
 #include "arena/top.h"
 #include "os/os.h"
 
@@ -21,6 +22,7 @@ struct stretch {
     size_t all, all_resident;     /* its pieces or sub-heaps */
     size_t pages, pages_resident; /* free whole pages */
     size_t heads;
+    size_t front; /* of a free chunk, before its free pages: links, and a note if the arena keeps them */
 };
 
 static void add_range(struct stretch *x, const struct memory *m, uintptr_t from, uintptr_t to) {
@@ -53,9 +55,9 @@ static bool plausible(size_t csz, size_t limit) {
     return csz >= MIN_CHUNK && csz <= limit && is_aligned(csz, ALIGNMENT);
 }
 
-/* Where a free chunk's links end and its successor begins: what malloc_trim can give back. */
+/* What of it can be given back: up to where its successor begins. */
 static void add_chunk(struct stretch *x, const struct memory *m, uintptr_t c, size_t csz) {
-    add_free_pages(x, m, c + sizeof(struct chunk), c + csz);
+    add_free_pages(x, m, c + x->front, c + csz);
 }
 
 static bool summarise(struct bin_summary *b, struct stretch *x, const struct memory *m,
@@ -177,7 +179,7 @@ static void settle(struct account *a, const struct arena_snapshot *s, const stru
 
 bool account_arena(struct account *a, struct arena_snapshot *s, const struct memory *m,
                    const struct arena *from, const struct arena *at, const void *pieces) {
-    struct stretch x = {0};
+    struct stretch x = {.front = sizeof(struct chunk) + (from->purges ? sizeof(struct page_note) : 0)};
     struct main_pieces p;
     a->arenas++;
     s->free_chunks = 1;

@@ -167,6 +167,7 @@ void snapshot_account(struct account *a, struct class_account *classes) {
         account_own(a, &m, b->start, b->bytes);
     account_table(a, &m, window_uses, sizeof window_uses);
     a->mapped = counter_get(COUNT_MAPPED_BYTES);
+    a->mapped_kept = counter_get(COUNT_MAPPED_KEPT);
     a->mapped_chunks = counter_get(COUNT_MAPPED_NOW);
     account_close(a);
     residency_close(&residency);

@@ -21,12 +21,12 @@
 #define VIEW_NAME "rung_view"
 #define VIEW_MAGIC "rung view 1"
 
-enum { VIEW_LAYOUT = 26 };
+enum { VIEW_LAYOUT = 27 };
 
 /* The sizes and places that have to be the same on both sides. */
 #define VIEW_LAYOUT_NUMBERS                                                                        \
     {                                                                                              \
-        sizeof(struct arena), offsetof(struct arena, bins), offsetof(struct arena, top),           \
+        sizeof(struct arena), offsetof(struct arena, purges), offsetof(struct arena, bins), offsetof(struct arena, top),           \
             offsetof(struct arena, system), offsetof(struct arena, next), sizeof(struct heap),     \
             sizeof(struct main_pieces), sizeof(struct run_window), sizeof(struct run),             \
             offsetof(struct run, free_objects), offsetof(struct run, idle),                        \
