@@ -21,7 +21,7 @@ static size_t resident_free(void) {
 }
 
 static size_t limit_now(uint64_t now) {
-    size_t limit = keep_limit(&space_keep, space_totals.in_use, option(OPT_RUN_KEEP), now);
+    size_t limit = keep_limit_with_holes(&space_keep, space_totals.in_use, option(OPT_RUN_KEEP), now);
     limit = size_min(limit, footprint_may_keep(resident_free()));
     atomic_store_explicit(&limit_seen, limit, memory_order_relaxed);
     return limit;
@@ -42,9 +42,12 @@ bool purge_wants_idle(void) {
     return idle > atomic_load_explicit(&limit_seen, memory_order_relaxed);
 }
 
-void purge_regret(size_t bytes, uint64_t purged_us, uint64_t now) {
+bool purge_regret(size_t bytes, uint64_t purged_us, uint64_t now) {
+    if (now - purged_us > KEEP_SOON_US)
+        return false;
     counter_add(COUNT_PURGE_REGRETS, bytes);
     keep_regret(&space_keep, bytes, purged_us, now);
+    return true;
 }
 
 /* ---- a stretch of pages ---- */
@@ -69,8 +72,7 @@ static bool give_up(char *start, size_t len) {
     return gone;
 }
 
-/* A group that is a huge page no more, and will not silently become one. */
-static void break_group(struct run_window *w, struct group *g) {
+void purge_break_group(struct run_window *w, struct group *g) {
     g->huge = false;
     (void)os_advise_small((char *)w + (size_t)(g - w->group) * GROUP, GROUP);
 }
@@ -82,7 +84,7 @@ static bool may_break(struct run_window *w, struct group *g) {
     size_t free = g->free_pages + atomic_load_explicit(&g->idle, memory_order_relaxed);
     if (free * os_facts.page < GROUP / 2)
         return false;
-    break_group(w, g);
+    purge_break_group(w, g);
     return true;
 }
 
@@ -116,16 +118,21 @@ static size_t purge_window(struct run_window *w, const uint64_t *map, size_t mos
             break;
         size_t start = bits_last(map, stop, ~(uint64_t)0);
         end = start;
-        if (w->kind == SPACE_SMALL) {
-            size_t group = align_down(stop - 1, a_group);
-            struct group *g = &w->group[group / a_group];
+        size_t group = align_down(stop - 1, a_group);
+        struct group *g = &w->group[group / a_group];
+        if (g->huge) {
             end = start = size_max(start, group);
             bool whole = g->free_pages == a_group && stop - start == a_group;
-            if (g->huge && !whole && !may_break(w, g))
+            if (!whole && !may_break(w, g))
                 continue;
+        } else {
+            while (group > start && !w->group[group / a_group - 1].huge)
+                group -= a_group;
+            start = size_max(start, group);
+            if (stop - start > most - went)
+                start = stop - (most - went);
+            end = start;
         }
-        if (w->kind != SPACE_SMALL && stop - start > most - went)
-            end = start = stop - (most - went);
         purge_pages(w, start, stop - start, now);
         went += stop - start;
     }
@@ -150,22 +157,24 @@ static size_t purge_some(size_t most, bool aged, uint64_t now) {
     return went;
 }
 
-void purge_beyond_share(size_t bytes) {
+bool purge_beyond_share(size_t bytes) {
     uint64_t now = os_recent_us();
     size_t limit = limit_now(now);
     size_t resident = resident_free();
     if (resident <= limit)
-        return;
+        return false;
     size_t most = whole_pages_in(size_min(resident - limit, 2 * bytes + SHARE_STEP));
     size_t went = purge_some(most, true, now);
     if (went < most)
-        (void)purge_some(most - went, false, now);
+        went += purge_some(most - went, false, now);
+    return went > 0;
 }
 
 void purge_before_growth(void) {
     static size_t peak; /* of what may be resident, bytes */
     size_t resident = space_totals.in_use + space_totals.resident_free;
     size_t floor = size_max(option(OPT_RUN_KEEP), space_totals.in_use / KEEP_SHARE);
+    floor += size_min(keep_learned(&space_keep, os_recent_us()), 2 * floor);
     if (resident <= peak)
         return;
     if (space_totals.resident_free > floor) {
@@ -192,6 +201,7 @@ void purge_by_age(void) {
         if (most > 0 && purge_some(most, true, now) >= most && most == whole_pages_in(AGE_STEP))
             return; /* and there may be more: with the next call */
     }
+    space_drop_surplus();
     forget_recent();
     looked_us = now;
 }

@@ -13,8 +13,8 @@
 
 /* ---- lock of space held ---- */
 
-/* `bytes` have just become free. */
-void purge_beyond_share(size_t bytes);
+/* `bytes` have just become free.  True if any pages went. */
+bool purge_beyond_share(size_t bytes);
 
 void purge_by_age(void);
 
@@ -25,8 +25,11 @@ void purge_before_growth(void);
 /* Whether more is resident than the share and the floor alone would allow. */
 bool purge_keeps_beyond_share(void);
 
-/* `bytes` that were purged at `purged_us` are wanted again. */
-void purge_regret(size_t bytes, uint64_t purged_us, uint64_t now);
+/* `bytes` that were purged at `purged_us` are wanted again.  Whether that was soon. */
+bool purge_regret(size_t bytes, uint64_t purged_us, uint64_t now);
+
+/* g is a huge page no more, and will not silently become one. */
+void purge_break_group(struct run_window *w, struct group *g);
 
 /* Whether a purged page reads as zeros.  Some kernels and emulators accept MADV_DONTNEED and do
    nothing; the first purge finds out. */

@@ -114,12 +114,22 @@ bool space_drop_empty(void) {
     return dropped;
 }
 
-/* One empty window of a kind is enough to go up and down by. */
-static void drop_if_second(struct run_window *w) {
+/* One empty window of a kind is enough to go up and down by; of more, those go that have nothing resident. */
+static void drop_second(struct run_window *w) {
+    if (!is_empty(w) || w->resident_pages > 0)
+        return;
     for (struct run_window *x = space_windows[w->kind].oldest; x != NULL; x = x->newer)
         if (x != w && is_empty(x)) {
-            (void)drop_window(w->resident_pages <= x->resident_pages ? w : x);
+            (void)drop_window(w);
             return;
+        }
+}
+
+void space_drop_surplus(void) {
+    for (int kind = 0; kind < SPACE_KINDS; kind++)
+        for (struct run_window *w = space_windows[kind].newest, *older; w != NULL; w = older) {
+            older = w->older;
+            drop_second(w);
         }
 }
 
@@ -157,18 +167,38 @@ static bool open_pages(struct run_window *w, size_t page, size_t n) {
 
 /* ---- taking ---- */
 
+/* Pages [from, to) of group g, which were given back at some time, are taken, `gone` of them not resident.
+ *
+ * A large block that takes all of a group that was full before will likely fill it again: in one huge
+ * page, for which the kernel needs one fault and not 512.  One that takes a part only shall not make
+ * the rest resident. */
+static void take_gone(struct run_window *w, struct group *g, size_t from, size_t to, size_t gone, uint64_t now) {
+    size_t a_group = whole_pages_in(GROUP);
+    size_t huge_from = option(OPT_RUN_HUGE_FROM);
+    bool soon = purge_regret(gone * os_facts.page, g->purged_us, now);
+    if (w->kind != SPACE_LARGE)
+        return;
+    if (g->huge && to - from < a_group)
+        purge_break_group(w, g);
+    else if (!g->huge && gone == a_group && soon && huge_from != 0 && space_totals.system >= huge_from)
+        g->huge = os_advise_huge(page_start(w, from), GROUP);
+}
+
 /* What the program takes again although it was given back, or was kept for it, is a lesson. */
-static void learn(const struct run_window *w, size_t page, size_t n, size_t resident) {
+static void learn(struct run_window *w, size_t page, size_t n, size_t resident) {
+    size_t a_group = whole_pages_in(GROUP);
     uint64_t now = os_recent_us();
     if (resident > 0 && purge_keeps_beyond_share())
         keep_confirm(&space_keep, now);
     if (resident == n)
         return;
-    const struct group *g = &w->group[page * os_facts.page >> GROUP_SHIFT];
-    if (g->purged_us == 0)
-        return;
-    size_t gone = n - resident - bits_count(w->closed, page, n);
-    purge_regret(gone * os_facts.page, g->purged_us, now);
+    for (size_t from = page, to; from < page + n; from = to) {
+        to = size_min(align_down(from, a_group) + a_group, page + n);
+        struct group *g = &w->group[from / a_group];
+        size_t gone = to - from - bits_count(w->resident, from, to - from) - bits_count(w->closed, from, to - from);
+        if (gone > 0 && g->purged_us != 0)
+            take_gone(w, g, from, to, gone, now);
+    }
 }
 
 /* Free pages become the caller's.  False: they could not be made accessible, or are too much. */
@@ -291,9 +321,8 @@ void space_give_held(char *start, size_t bytes, uint16_t gone) {
     count_group_pages(w, page, n, 1);
     space_totals.in_use -= bytes;
     space_totals.resident_free += resident * os_facts.page;
-    purge_beyond_share(bytes);
-    if (is_empty(w))
-        drop_if_second(w);
+    if (purge_beyond_share(bytes))
+        space_drop_surplus();
 }
 
 /* A range that came while the lock was not to be had, kept in its own first words. */

@@ -42,6 +42,9 @@ bool space_extend(char *start, size_t bytes, size_t more);
 /* Returns windows without anything in them to the kernel.  True if there were any. */
 bool space_drop_empty(void);
 
+/* Of the empty windows without resident pages, all but one of a kind go.  Lock of space held. */
+void space_drop_surplus(void);
+
 extern struct lock space_lock;
 
 /* All of the following is guarded by space_lock. */
