@@ -2,6 +2,7 @@
 
 #include "base/bits.h"
 #include "base/counter.h"
+#include "chunk/purger.h"
 #include "options/options.h"
 
 /* The account is clearly below the soft limit when it is below it by one in so many. */
@@ -64,6 +65,8 @@ SLOW bool footprint_ask_slow(size_t bytes) {
     self.asked += bytes;
     if (soft != 0)
         note_for_soft_limit(soft, total);
+    if (purger_wanted() && total > option(OPT_RUN_KEEP))
+        self.due |= DUE_PURGE_THREAD;
     return true;
 }
 
@@ -85,12 +88,15 @@ size_t footprint_may_keep(size_t have) {
     return limit > used ? (limit - used) / 2 : 0;
 }
 
+void footprint_watch(void) {
+    bool watched = option(OPT_SOFT_LIMIT) != 0 || option(OPT_HARD_LIMIT) != 0 || purger_wanted();
+    atomic_store_explicit(&footprint_watched, watched, memory_order_relaxed);
+}
+
 void footprint_limits_changed(void) {
-    size_t soft = option(OPT_SOFT_LIMIT);
-    atomic_store_explicit(&purge_at, soft, memory_order_relaxed);
+    atomic_store_explicit(&purge_at, option(OPT_SOFT_LIMIT), memory_order_relaxed);
     atomic_store_explicit(&armed, true, memory_order_relaxed);
-    atomic_store_explicit(&footprint_watched, soft != 0 || option(OPT_HARD_LIMIT) != 0,
-                          memory_order_relaxed);
+    footprint_watch();
 }
 
 void footprint_purged(void) {

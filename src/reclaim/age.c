@@ -1,0 +1,53 @@
+#include "reclaim/age.h"
+
+#include <stdbool.h>
+
+#include "base/counter.h"
+#include "cache/depot.h"
+#include "options/options.h"
+#include "runs/purge.h"
+#include "runs/run.h"
+
+/* So often in a row nothing may have gone of what could before it is left alone: free pages of a huge page
+   that is mostly in use stay. */
+enum { PATIENCE = 8 };
+
+/* How often each shelf's lock had been taken when it was last looked at. */
+static uint64_t shelf_seen[RUN_BINS];
+
+static void empty_if_quiet(struct lock *l, void *next_bin) {
+    unsigned *bin = next_bin;
+    if (__atomic_load_n(&l->acquired, __ATOMIC_RELAXED) == shelf_seen[*bin])
+        depot_empty_shelf(*bin);
+    shelf_seen[*bin] = __atomic_load_n(&l->acquired, __ATOMIC_RELAXED);
+    (*bin)++;
+}
+
+/* Objects that lie on a shelf which nobody has come to since the last time.  True: some are left. */
+static bool age_depot(void) {
+    unsigned bin = 0;
+    depot_each_lock(empty_if_quiet, &bin);
+    return depot_bytes() > 0;
+}
+
+static bool age_runs(void) {
+    static size_t last_excess;
+    static unsigned in_vain;
+    size_t excess;
+    size_t purged = counter_get(COUNT_PURGED_BYTES);
+    (void)runs_purge_aged();
+    bool more = purge_all_by_age(&excess);
+    bool waits = excess == 0 || excess != last_excess || counter_get(COUNT_PURGED_BYTES) != purged;
+    in_vain = waits ? 0 : in_vain + 1;
+    last_excess = excess;
+    return more && in_vain < PATIENCE;
+}
+
+uint64_t reclaim_by_age(void) {
+    size_t delay_ms = option(OPT_PURGE_DELAY);
+    if (delay_ms == 0)
+        return RECLAIM_NOTHING_LEFT;
+    bool more = age_depot();
+    more |= age_runs();
+    return more ? (uint64_t)delay_ms * 1000 : RECLAIM_NOTHING_LEFT;
+}
