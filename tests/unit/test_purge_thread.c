@@ -76,6 +76,7 @@ static void test_age_alone(void **state) {
 /* What a thread has left on the shelves and nobody takes goes home, and its pages with it. */
 static void leave_on_shelves(void *unused) {
     (void)unused;
+    rung_free(rung_malloc(100)); /* a second cache: there is somebody to leave things for */
     for (unsigned bin = 0; bin < RUN_BINS; bin++) {
         void *some[8];
         (void)depot_take(bin, some, 64); /* a wish, so that there is room */
@@ -86,6 +87,7 @@ static void leave_on_shelves(void *unused) {
 
 static void test_shelves_age(void **state) {
     (void)state;
+    rung_free(rung_malloc(100));
     in_thread(leave_on_shelves, NULL);
     assert_true(depot_bytes() > 0);
     (void)reclaim_by_age();
