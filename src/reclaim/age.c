@@ -12,15 +12,26 @@
    that is mostly in use stay. */
 enum { PATIENCE = 8 };
 
-/* How often each shelf's lock had been taken when it was last looked at. */
+/* How often each shelf's lock had been taken when it was last looked at; 0: it was not to be had. */
 static uint64_t shelf_seen[RUN_BINS];
 
+static uint64_t times_taken(struct lock *l) {
+    uint64_t times = 0;
+    if (lock_try(l)) {
+        times = l->acquired;
+        lock_release(l);
+    }
+    return times;
+}
+
 static void empty_if_quiet(struct lock *l, void *next_bin) {
-    unsigned *bin = next_bin;
-    if (__atomic_load_n(&l->acquired, __ATOMIC_RELAXED) == shelf_seen[*bin])
-        depot_empty_shelf(*bin);
-    shelf_seen[*bin] = __atomic_load_n(&l->acquired, __ATOMIC_RELAXED);
-    (*bin)++;
+    unsigned bin = (*(unsigned *)next_bin)++;
+    uint64_t times = times_taken(l);
+    if (times != 0 && times - shelf_seen[bin] <= 1) { /* nobody but us */
+        depot_empty_shelf(bin);
+        times = times_taken(l);
+    }
+    shelf_seen[bin] = times;
 }
 
 /* Objects that lie on a shelf which nobody has come to since the last time.  True: some are left. */
