@@ -39,6 +39,11 @@ void footprint_gone(ptrdiff_t bytes) {
     atomic_fetch_add_explicit(&gone, (size_t)bytes, memory_order_relaxed);
 }
 
+/* Beyond it the purge thread is worth its stack: the floor, and what an arena takes ahead. */
+static size_t wants_looking_after(void) {
+    return option(OPT_RUN_KEEP) + 4 * MIB;
+}
+
 static void note_for_soft_limit(size_t soft, size_t total) {
     if (total <= soft - soft / CLEARLY_BELOW && !atomic_load_explicit(&armed, memory_order_relaxed)) {
         atomic_store_explicit(&purge_at, soft, memory_order_relaxed);
@@ -65,7 +70,7 @@ SLOW bool footprint_ask_slow(size_t bytes) {
     self.asked += bytes;
     if (soft != 0)
         note_for_soft_limit(soft, total);
-    if (purger_wanted() && total > option(OPT_RUN_KEEP))
+    if (purger_wanted() && total > wants_looking_after())
         self.due |= DUE_PURGE_THREAD;
     return true;
 }
@@ -73,6 +78,12 @@ SLOW bool footprint_ask_slow(size_t bytes) {
 SLOW void footprint_told_slow(void) {
     atomic_fetch_sub_explicit(&asked, self.asked, memory_order_release);
     self.asked = 0;
+}
+
+void footprint_ages(void) {
+    purger_nudge();
+    if (UNLIKELY(footprint_is_watched()) && purger_wanted() && footprint() > wants_looking_after())
+        self.due |= DUE_PURGE_THREAD;
 }
 
 size_t footprint_may_keep(size_t have) {

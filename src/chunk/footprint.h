@@ -79,6 +79,9 @@ void footprint_purged(void);
 /* True once after each time the account was clearly below the soft limit. */
 bool footprint_crossing(void);
 
+/* There is free memory that may age: the purge thread wakes, or shall be started. */
+void footprint_ages(void);
+
 /* In the child of a fork: only the calling thread's requests are under way. */
 void footprint_fork_child(void);
 

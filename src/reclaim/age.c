@@ -2,6 +2,9 @@
 
 #include <stdbool.h>
 
+#include "arena/arenas.h"
+#include "arena/mapped_cache.h"
+#include "arena/purge.h"
 #include "base/counter.h"
 #include "cache/depot.h"
 #include "options/options.h"
@@ -54,11 +57,33 @@ static bool age_runs(void) {
     return more && in_vain < PATIENCE;
 }
 
+/* Notes and mappings that wait are each given up when they are old; what stays for good is the end of tops. */
+static bool age_arenas(void) {
+    enum { LOOKS = 64 };
+    static size_t last_left;
+    static unsigned in_vain;
+    struct arena *a = &main_arena;
+    do {
+        bool gave = a->purges;
+        for (int i = 0; i < LOOKS && gave && arena_enter(a); i++) {
+            gave = purge_look(a);
+            arena_leave(a);
+        }
+        a = arena_next(a);
+    } while (a != &main_arena);
+    mapped_cache_age();
+    size_t left = counter_get(COUNT_HEAP_RESIDENT_FREE) + counter_get(COUNT_MAPPED_KEPT);
+    in_vain = left != last_left ? 0 : in_vain + 1;
+    last_left = left;
+    return left > 0 && in_vain < PATIENCE;
+}
+
 uint64_t reclaim_by_age(void) {
     size_t delay_ms = option(OPT_PURGE_DELAY);
     if (delay_ms == 0)
         return RECLAIM_NOTHING_LEFT;
     bool more = age_depot();
     more |= age_runs();
+    more |= age_arenas();
     return more ? (uint64_t)delay_ms * 1000 : RECLAIM_NOTHING_LEFT;
 }

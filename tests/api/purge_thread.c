@@ -114,16 +114,16 @@ static long await_resident(long kib, int seconds) {
     return status_kib("VmRSS");
 }
 
-static void runs_only(void) {
-    if (!option("runs"))
-        SKIP("without runs there is nothing that age gives back");
+static void something_ages(void) {
+    if (!option("runs") && !option("arena_keep"))
+        SKIP("without runs and arena_keep there is nothing that age gives back");
 }
 
 // ---- what each process does ----
 
 static void falls_without_a_call(void *unused) {
     (void)unused;
-    runs_only();
+    something_ages();
     swing(4 * MIB, 1000);
     long before = status_kib("VmRSS");
     for (int i = 0; i < 6; i++) // what is purged is soon wanted again: the allowance is learned
@@ -142,7 +142,7 @@ static void falls_without_a_call(void *unused) {
 
 static void stays_without_it(void *unused) {
     (void)unused;
-    runs_only();
+    something_ages();
     (void)purge_thread(0);
     for (int i = 0; i < 6; i++)
         swing(32 * MIB, 1000);

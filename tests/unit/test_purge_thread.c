@@ -145,7 +145,7 @@ static void test_starts_by_itself(void **state) {
     rung_set_hard_limit(0); /* the options are looked at again */
     void *mem = rung_malloc(MIB);
     assert_int_equal(purger_is(), PURGER_NONE);
-    void *more = rung_malloc(8 * MIB);
+    void *more = rung_malloc(16 * MIB);
     assert_int_equal(purger_is(), PURGER_AWAKE);
     rung_free(mem);
     rung_free(more);
