@@ -92,6 +92,12 @@ void rung_set_hard_limit(size_t bytes);
    Set it before other threads allocate. */
 void rung_on_soft_limit(void (*f)(size_t used, void *arg), void *arg);
 
+/* Option purge_thread.  on: starts a thread that gives back free memory which nobody has wanted for
+   purge_delay, also while the program calls nothing; in the child of a fork it starts by itself when it is needed.
+   0: ends it, and when this returns it is gone.  0 on success, -1 and errno EAGAIN when there is no thread
+   to be had.  Not for signal handlers. */
+int rung_purge_thread(int on);
+
 /* "0.1.0" */
 const char *rung_version(void);
 

@@ -1,7 +1,10 @@
 /* What the interface lets a program decide. */
+#include <errno.h>
+
 #include "api/names.h"
 #include "cache/tcache.h"
 #include "chunk/footprint.h"
+#include "life/purge_thread.h"
 #include "life/start.h"
 #include "options/options.h"
 #include "reclaim/limit.h"
@@ -37,6 +40,20 @@ EXPORT void rung_set_hard_limit(size_t bytes) {
 
 EXPORT void rung_on_soft_limit(void (*f)(size_t used, void *arg), void *arg) {
     limit_on_soft(f, arg);
+}
+
+EXPORT int rung_purge_thread(int on) {
+    start();
+    option_store(OPT_PURGE_THREAD, on != 0);
+    if (on == 0) {
+        purge_thread_stop();
+        return 0;
+    }
+    purge_thread_allow();
+    if (purge_thread_start())
+        return 0;
+    errno = EAGAIN;
+    return -1;
 }
 
 ALIAS(__libc_mallopt, mallopt);

@@ -5,9 +5,17 @@
 #include "api/names.h"
 #include "cache/deep.h"
 #include "cache/tcache.h"
+#include "life/attend.h"
 
 static SLOW void *malloc_slow(size_t req) {
     return climb(req, NULL);
+}
+
+/* Of a thread whose cache lies before runs. */
+static SLOW void *malloc_object(size_t req) {
+    void *mem = deep_take(run_bin_of_request(req));
+    attend();
+    return LIKELY(mem != NULL) ? mem : malloc_slow(req);
 }
 
 /* Of a thread whose cache lies before arenas; or from the bins of sizes above the linear ones. */
@@ -16,12 +24,7 @@ static SLOW void *malloc_further(size_t req) {
     size_t bin = tcache_bin_of_request(req);
     if (LIKELY(bin < TCACHE_SMALL_BINS && t->head[bin] != NULL))
         return tcache_pop(t, bin);
-    if (LIKELY(deep_is_live() && req <= RUN_MAX)) {
-        void *mem = deep_take(run_bin_of_request(req));
-        if (LIKELY(mem != NULL))
-            return mem;
-    }
-    return malloc_slow(req);
+    return LIKELY(deep_is_live() && req <= RUN_MAX) ? malloc_object(req) : malloc_slow(req);
 }
 
 EXPORT void *NAME(malloc)(size_t req) {

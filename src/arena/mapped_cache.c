@@ -5,6 +5,7 @@
 #include "arena/unmap.h"
 #include "base/counter.h"
 #include "chunk/footprint.h"
+#include "chunk/purger.h"
 #include "guard/assert.h"
 #include "guard/fatal.h"
 #include "options/keep.h"
@@ -187,8 +188,10 @@ static void put(struct mapping m, struct leaving *out) {
     }
     while (kept_count == KEPT_MAX || (kept_count > 0 && kept_bytes() + m.len > limit))
         note_gone(make_room(out, limit < kept_bytes() + m.len ? kept_bytes() + m.len - limit : 0), m.at);
-    if (stays)
+    if (stays) {
         add(merge_neighbours(m));
+        purger_nudge();
+    }
 }
 
 /* ---- for the others ---- */

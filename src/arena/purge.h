@@ -9,6 +9,7 @@
 #define RUNG_ARENA_PURGE_H
 
 #include "arena/pages.h"
+#include "chunk/footprint.h"
 
 /* Lock held.  True if anything went. */
 bool purge_look(struct arena *a);
@@ -38,8 +39,10 @@ static HOT void purge_note_peak(struct arena *a) {
 /* After each operation in an arena, or before it. */
 static HOT void purge_tick(struct arena *a) {
     if (UNLIKELY(a->purges) &&
-        (++a->unlooked >= PURGE_LOOK_EVERY || free_resident(a) > a->look_above))
+        (++a->unlooked >= PURGE_LOOK_EVERY || free_resident(a) > a->look_above)) {
         purge_look(a);
+        footprint_ages();
+    }
 }
 
 #endif

@@ -137,19 +137,21 @@ void depot_leave(unsigned bin, void *const *objects, size_t n) {
     send_home(bin, surplus, thinned);
 }
 
-void depot_empty(void) {
+void depot_empty_shelf(unsigned bin) {
     enum { STEP = 64 };
     void *some[STEP];
-    gather_strays();
-    for (unsigned bin = 0; bin < RUN_BINS; bin++) {
-        if (atomic_load_explicit(&shelves[bin].count, memory_order_relaxed) == 0)
-            continue; /* depot_take() would count it as a wish */
-        for (size_t n; (n = depot_take(bin, some, STEP)) > 0;) {
-            send_home(bin, some, n);
-            if (atomic_load_explicit(&shelves[bin].count, memory_order_relaxed) == 0)
-                break;
-        }
+    size_t n = 1;
+    /* Of an empty shelf depot_take() would take it for a wish. */
+    while (n > 0 && atomic_load_explicit(&shelves[bin].count, memory_order_relaxed) > 0) {
+        n = depot_take(bin, some, STEP);
+        send_home(bin, some, n);
     }
+}
+
+void depot_empty(void) {
+    gather_strays();
+    for (unsigned bin = 0; bin < RUN_BINS; bin++)
+        depot_empty_shelf(bin);
 }
 
 size_t depot_bytes(void) {

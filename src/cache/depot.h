@@ -18,8 +18,9 @@ size_t depot_take(unsigned bin, void **out, size_t want);
    had, in a list of strays that the next one to come along sees to. */
 void depot_leave(unsigned bin, void *const *objects, size_t n);
 
-/* Everything on the shelves goes home. */
+/* Everything on the shelves, or on one, goes home. */
 void depot_empty(void);
+void depot_empty_shelf(unsigned bin);
 
 /* The bytes on the shelves. */
 size_t depot_bytes(void);

@@ -2,6 +2,7 @@
 
 #include "base/bits.h"
 #include "base/counter.h"
+#include "chunk/purger.h"
 #include "options/options.h"
 
 /* The account is clearly below the soft limit when it is below it by one in so many. */
@@ -38,6 +39,11 @@ void footprint_gone(ptrdiff_t bytes) {
     atomic_fetch_add_explicit(&gone, (size_t)bytes, memory_order_relaxed);
 }
 
+/* Beyond it the purge thread is worth its stack: the floor, and what an arena takes ahead. */
+static size_t wants_looking_after(void) {
+    return option(OPT_RUN_KEEP) + 4 * MIB;
+}
+
 static void note_for_soft_limit(size_t soft, size_t total) {
     if (total <= soft - soft / CLEARLY_BELOW && !atomic_load_explicit(&armed, memory_order_relaxed)) {
         atomic_store_explicit(&purge_at, soft, memory_order_relaxed);
@@ -64,12 +70,20 @@ SLOW bool footprint_ask_slow(size_t bytes) {
     self.asked += bytes;
     if (soft != 0)
         note_for_soft_limit(soft, total);
+    if (purger_wanted() && total > wants_looking_after())
+        self.due |= DUE_PURGE_THREAD;
     return true;
 }
 
 SLOW void footprint_told_slow(void) {
     atomic_fetch_sub_explicit(&asked, self.asked, memory_order_release);
     self.asked = 0;
+}
+
+void footprint_ages(void) {
+    purger_nudge();
+    if (UNLIKELY(footprint_is_watched()) && purger_wanted() && footprint() > wants_looking_after())
+        self.due |= DUE_PURGE_THREAD;
 }
 
 size_t footprint_may_keep(size_t have) {
@@ -85,12 +99,15 @@ size_t footprint_may_keep(size_t have) {
     return limit > used ? (limit - used) / 2 : 0;
 }
 
+void footprint_watch(void) {
+    bool watched = option(OPT_SOFT_LIMIT) != 0 || option(OPT_HARD_LIMIT) != 0 || purger_wanted();
+    atomic_store_explicit(&footprint_watched, watched, memory_order_relaxed);
+}
+
 void footprint_limits_changed(void) {
-    size_t soft = option(OPT_SOFT_LIMIT);
-    atomic_store_explicit(&purge_at, soft, memory_order_relaxed);
+    atomic_store_explicit(&purge_at, option(OPT_SOFT_LIMIT), memory_order_relaxed);
     atomic_store_explicit(&armed, true, memory_order_relaxed);
-    atomic_store_explicit(&footprint_watched, soft != 0 || option(OPT_HARD_LIMIT) != 0,
-                          memory_order_relaxed);
+    footprint_watch();
 }
 
 void footprint_purged(void) {

@@ -22,13 +22,14 @@
 
 /* In self.due. */
 enum {
-    DUE_SOFT_LIMIT = 1, /* this thread took the account beyond the soft limit */
-    DUE_REFUSED = 2,    /* this thread was refused memory because of the hard limit */
-    DUE_AGAIN = 4,      /* it tries once more after such a refusal */
-    DUE_BUSY = 8,       /* it is at it: not again from within */
+    DUE_SOFT_LIMIT = 1,   /* this thread took the account beyond the soft limit */
+    DUE_PURGE_THREAD = 2, /* there is memory to look after, and nobody who does */
+    DUE_REFUSED = 4,      /* this thread was refused memory because of the hard limit */
+    DUE_AGAIN = 8,        /* it tries once more after such a refusal */
+    DUE_BUSY = 16,        /* it is at it: not again from within */
 };
 
-/* Somebody has set a limit. */
+/* Somebody has set a limit, or wants a purge thread that is not there. */
 extern _Atomic bool footprint_watched HIDDEN;
 
 bool footprint_ask_slow(size_t bytes);
@@ -64,6 +65,9 @@ void footprint_gone(ptrdiff_t bytes);
    is no limit. */
 size_t footprint_may_keep(size_t have);
 
+/* Sets footprint_watched. */
+void footprint_watch(void);
+
 /* The options have changed. */
 void footprint_limits_changed(void);
 
@@ -74,6 +78,9 @@ void footprint_purged(void);
 
 /* True once after each time the account was clearly below the soft limit. */
 bool footprint_crossing(void);
+
+/* There is free memory that may age: the purge thread wakes, or shall be started. */
+void footprint_ages(void);
 
 /* In the child of a fork: only the calling thread's requests are under way. */
 void footprint_fork_child(void);

@@ -7,6 +7,7 @@
 #include "cache/depot.h"
 #include "chunk/footprint.h"
 #include "chunk/meta.h"
+#include "life/purge_thread.h"
 #include "life/thread.h"
 #include "reclaim/limit.h"
 #include "runs/run.h"
@@ -36,6 +37,8 @@ COLD void attend_slow(void) {
     self.due = DUE_BUSY;
     if ((due & DUE_SOFT_LIMIT) != 0)
         limit_exceeded();
+    if ((due & DUE_PURGE_THREAD) != 0)
+        (void)purge_thread_start();
     self.due = 0;
     errno = saved;
 }

@@ -29,6 +29,7 @@
 #include "cache/depot.h"
 #include "chunk/footprint.h"
 #include "chunk/meta.h"
+#include "life/purge_thread.h"
 #include "life/thread.h"
 #include "os/os.h"
 #include "reclaim/limit.h"
@@ -41,7 +42,7 @@ enum { FREEZE_LIMIT_US = 200 * 1000 };
 /* Guards the two below.  Held for bounded stretches only, with signals blocked: whoever waits for it
    gets it. */
 static _Atomic unsigned gate;
-static unsigned forks; /* between their prepare and their parent handler */
+static _Atomic unsigned forks; /* between their prepare and their parent handler */
 
 static void enter_gate(uint64_t *signals) {
     os_block_signals(signals);
@@ -143,6 +144,7 @@ static void child(void) {
     forks = 0;
     footprint_fork_child();
     limit_fork_child();
+    purge_thread_fork_child();
     lock_fork_child(&meta_lock);
     runs_each_lock(open_in_child, NULL);
     depot_each_lock(open_in_child, NULL);
@@ -164,6 +166,10 @@ static void child(void) {
         lock_release(&arenas_lock);
     }
     catch_up();
+}
+
+bool fork_is_under_way(void) {
+    return atomic_load_explicit(&forks, memory_order_relaxed) != 0;
 }
 
 void fork_hooks_init(void) {

@@ -9,6 +9,7 @@
 #include "chunk/footprint.h"
 #include "guard/lock.h"
 #include "life/fork.h"
+#include "life/purge_thread.h"
 #include "life/thread.h"
 #include "options/options.h"
 #include "options/parse.h"
@@ -68,6 +69,7 @@ COLD void start_slow(void) {
         os_facts.own_break = is_process_malloc();
         read_environment();
         footprint_limits_changed();
+        purge_thread_init();
         huge_init();
         cached_key_init();
         arenas_init();

@@ -12,9 +12,12 @@
 #include "chunk/meta.h"
 #include "guard/lock.h"
 #include "life/fork.h"
+#include "life/purge_thread.h"
 
 static pthread_key_t exit_key;
 static _Atomic bool hooks_begun, hooks_ready;
+
+static _Atomic unsigned threads_known; /* whose end will be noticed */
 
 /* ---- records ----
  *
@@ -33,11 +36,13 @@ static struct thread_record **find_record(void) {
     return at;
 }
 
-static void inherit_or_record(void) {
+/* True: it takes the place of a thread that ended unnoticed. */
+static bool inherit_or_record(void) {
     if (!lock_take(&records_lock))
-        return;
+        return false;
     struct thread_record **at = find_record();
-    if (*at != NULL) {
+    bool inherits = *at != NULL;
+    if (inherits) {
         self.record = *at;
         self.arena = self.record->arena;
         if (self.record->tcache != NULL) {
@@ -56,6 +61,7 @@ static void inherit_or_record(void) {
         self.record = *at;
     }
     lock_release(&records_lock);
+    return inherits;
 }
 
 bool threads_any_holds(unsigned bin, const void *mem) {
@@ -89,6 +95,7 @@ void threads_forget_others(void) {
         *find_record() = self.record;
         self.record->next = NULL;
     }
+    atomic_store_explicit(&threads_known, self.stage == THREAD_KNOWN, memory_order_relaxed);
 }
 
 /* ---- coming and going ---- */
@@ -109,6 +116,9 @@ static void at_thread_exit(void *unused) {
     tcache_stop();
     arena_unbind();
     strike_record();
+    /* libc ends the process when its last thread ends, which must not be ours. */
+    if (atomic_fetch_sub_explicit(&threads_known, 1, memory_order_relaxed) == 1)
+        purge_thread_stop();
 }
 
 void thread_hooks_init(void) {
@@ -128,6 +138,7 @@ void thread_begin(void) {
     if (!atomic_load_explicit(&hooks_ready, memory_order_acquire))
         return;
     self.stage = THREAD_KNOWN; /* first: the next lines may allocate */
-    inherit_or_record();
+    if (!inherit_or_record())
+        atomic_fetch_add_explicit(&threads_known, 1, memory_order_relaxed);
     pthread_setspecific(exit_key, &self);
 }

@@ -151,6 +151,8 @@ const char *option_no_effect(enum option which) {
         return option(OPT_ARENA_MAX) != 0         ? "arena_max is set, and is the cap then"
                : option(OPT_ARENA_ON_DEMAND) != 0 ? "arena_on_demand is on, and has a cap of its own"
                                                   : NULL;
+    case OPT_PURGE_THREAD:
+        return option(OPT_PURGE_DELAY) == 0 ? "purge_delay is 0: nothing is given back for its age" : NULL;
     case OPT_TCACHE_COUNT:
         return no_thread_cache();
     case OPT_TCACHE_MAX:

@@ -117,6 +117,13 @@ int os_open_page_map(int pid);
 size_t os_read_page_map(int map, uintptr_t first, uint64_t *entries, size_t n);
 void os_close_page_map(int map);
 
+/* ---- processes and threads ---- */
+
+int os_process_id(void);
+
+/* The calling thread's, as ps and /proc show it; at most 15 characters. */
+void os_name_thread(const char *name);
+
 /* ---- saying something ---- */
 
 void os_write(int fd, const char *text, size_t len);
@@ -126,6 +133,10 @@ _Noreturn void os_abort(void);
 
 /* A kernel signal set: 64 signals. */
 void os_block_signals(uint64_t *old);
+
+/* All but those that libc itself sends to its threads, to cancel one or to change the user of all: who waits
+   for the answer of a thread that blocks them waits for ever. */
+void os_block_user_signals(uint64_t *old);
 void os_restore_signals(const uint64_t *old);
 
 #endif

@@ -131,6 +131,16 @@ bool os_random(void *buf, size_t len) {
     return syscall4(SYS_getrandom, (long)buf, (long)len, grnd_nonblock, 0) == (long)len;
 }
 
+/* ---- processes and threads ---- */
+
+int os_process_id(void) {
+    return (int)syscall4(SYS_getpid, 0, 0, 0, 0);
+}
+
+void os_name_thread(const char *name) {
+    (void)syscall6(SYS_prctl, PR_SET_NAME, (long)name, 0, 0, 0, 0);
+}
+
 /* ---- saying something ---- */
 
 void os_write(int fd, const char *text, size_t len) {
@@ -158,6 +168,18 @@ static void change_signals(int how, const uint64_t *set, uint64_t *old) {
 void os_block_signals(uint64_t *old) {
     const uint64_t all = ~(uint64_t)0;
     change_signals(SIG_SETMASK, &all, old);
+}
+
+/* glibc keeps 32 and 33 for itself, musl 32 to 34. */
+#ifdef __GLIBC__
+#define SIGNALS_OF_LIBC ((uint64_t)3 << 31)
+#else
+#define SIGNALS_OF_LIBC ((uint64_t)7 << 31)
+#endif
+
+void os_block_user_signals(uint64_t *old) {
+    const uint64_t theirs = ~SIGNALS_OF_LIBC;
+    change_signals(SIG_BLOCK, &theirs, old);
 }
 
 void os_restore_signals(const uint64_t *old) {

@@ -2,6 +2,7 @@
 
 #include "base/counter.h"
 #include "chunk/footprint.h"
+#include "chunk/purger.h"
 #include "guard/assert.h"
 #include "options/options.h"
 #include "runs/space.h"
@@ -40,6 +41,19 @@ bool purge_keeps_beyond_share(void) {
 bool purge_wants_idle(void) {
     size_t idle = atomic_load_explicit(&runs_idle, memory_order_relaxed);
     return idle > atomic_load_explicit(&limit_seen, memory_order_relaxed);
+}
+
+/* Less than this beyond the floor is not worth a look. */
+#define AGE_LEAST (256 * KIB)
+
+static bool leaves_to_age(size_t resident) {
+    return resident > option(OPT_RUN_KEEP) + AGE_LEAST;
+}
+
+void purge_nudge_idle(void) {
+    if (UNLIKELY(purger_is() == PURGER_ASLEEP) &&
+        leaves_to_age(atomic_load_explicit(&runs_idle, memory_order_relaxed)))
+        purger_nudge();
 }
 
 bool purge_regret(size_t bytes, uint64_t purged_us, uint64_t now) {
@@ -161,6 +175,8 @@ bool purge_beyond_share(size_t bytes) {
     uint64_t now = os_recent_us();
     size_t limit = limit_now(now);
     size_t resident = resident_free();
+    if (leaves_to_age(resident))
+        purger_nudge();
     if (resident <= limit)
         return false;
     size_t most = whole_pages_in(size_min(resident - limit, 2 * bytes + SHARE_STEP));
@@ -204,6 +220,23 @@ void purge_by_age(void) {
     space_drop_surplus();
     forget_recent();
     looked_us = now;
+}
+
+bool purge_all_by_age(size_t *excess) {
+    *excess = 0;
+    /* Step by step, as long as whole steps go. */
+    while (lock_take(&space_lock)) {
+        size_t resident = space_totals.resident_free;
+        purge_by_age();
+        bool went = space_totals.resident_free < resident;
+        size_t limit = aged_limit(os_recent_us());
+        *excess = resident_free() > limit ? align_down(resident_free() - limit, os_facts.page) : 0;
+        bool more = leaves_to_age(resident_free());
+        space_leave();
+        if (!went || *excess == 0)
+            return more;
+    }
+    return true;
 }
 
 bool purge_free_pages(size_t keep) {

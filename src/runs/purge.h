@@ -40,6 +40,9 @@ bool purge_zeroes(void);
 /* Whether so much is resident that idle pages of runs shall go; a glance without the lock of space. */
 bool purge_wants_idle(void);
 
+/* After idle pages of a run have appeared: whoever looks after such shall wake. */
+void purge_nudge_idle(void);
+
 enum purge_why {
     PURGE_BEYOND_SHARE, /* more is there than may be */
     PURGE_AGED,         /* they were not wanted for purge_delay */
@@ -50,6 +53,10 @@ enum purge_why {
 bool purge_idle(struct run *r, enum purge_why why);
 
 /* ---- no lock held ---- */
+
+/* What purge_by_age() does, for all that is old now.  *excess: what is there beyond the allowance.  False:
+   so little is resident that age will take nothing of it. */
+bool purge_all_by_age(size_t *excess);
 
 /* Purges free pages until at most `keep` bytes of them are resident.  True if any went. */
 bool purge_free_pages(size_t keep);

@@ -258,6 +258,7 @@ bool runs_give(unsigned bin, void *const *objects, size_t n) {
         (void)idle_purge(&rb->idle, 8, false);
     unsigned visit = rb->visits++;
     lock_release(&rb->lock);
+    purge_nudge_idle();
     rove(visit);
     return true;
 }
@@ -288,6 +289,21 @@ bool runs_purge_idle(void) {
             continue;
         gave |= idle_purge_all(&rb->idle);
         lock_release(&rb->lock);
+    }
+    return gave;
+}
+
+bool runs_purge_aged(void) {
+    enum { AT_A_TIME = 64 };
+    bool gave = false;
+    for (unsigned bin = 0; bin < RUN_BINS; bin++) {
+        struct run_bin *rb = &run_bins[bin];
+        bool went = rb->used;
+        while (went && lock_take(&rb->lock)) {
+            went = idle_purge(&rb->idle, AT_A_TIME, true);
+            gave |= went;
+            lock_release(&rb->lock);
+        }
     }
     return gave;
 }

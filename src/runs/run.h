@@ -36,6 +36,9 @@ static inline size_t run_object_size(const void *mem) {
 /* Purges the idle pages of all runs that are in use, whatever may stay.  True if any went. */
 bool runs_purge_idle(void);
 
+/* Purges those that nobody has wanted for purge_delay, as far as they may not stay.  True if any went. */
+bool runs_purge_aged(void);
+
 /* NULL when all is sound, otherwise what is wrong; *where: the run at fault. */
 const char *runs_check(const void **where);
 

@@ -456,6 +456,19 @@ void os_block_signals(uint64_t *old) {
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, old, sizeof all);
 }
 
+void os_block_user_signals(uint64_t *old) {
+    const uint64_t theirs = ~((uint64_t)3 << 31);
+    syscall(SYS_rt_sigprocmask, SIG_BLOCK, &theirs, old, sizeof theirs);
+}
+
+int os_process_id(void) {
+    return getpid();
+}
+
+void os_name_thread(const char *name) {
+    pthread_setname_np(pthread_self(), name);
+}
+
 void os_restore_signals(const uint64_t *old) {
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, old, NULL, sizeof *old);
 }
