@@ -16,7 +16,7 @@ enum { SHELF_OBJECTS = 1024 };
  * each time a thread comes for objects and the shelf is empty, so many more may lie there; each time
  * some are left and there is no place for them, so many fewer, and they go home. */
 struct shelf {
-    struct lock lock;
+    _Alignas(64) struct lock lock; /* threads that use other sizes are not disturbed */
     _Atomic size_t count;  /* written under the lock; read without, to see that there is nothing */
     _Atomic size_t wanted; /* a guess: written without the lock */
 };

@@ -16,7 +16,7 @@ enum {
 
 /* The runs of one size. */
 struct run_bin {
-    struct lock lock;
+    _Alignas(64) struct lock lock; /* threads that use other sizes are not disturbed */
     _Atomic bool used; /* the lists are initialised; others look before they take the lock */
     struct link giving[FULLNESSES];
     struct idle_list idle;
