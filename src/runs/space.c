@@ -41,6 +41,7 @@ static void count_group_pages(struct run_window *w, size_t page, size_t n, int s
 static void add_to_list(struct run_window *w, enum space_kind kind) {
     struct space_windows *all = &space_windows[kind];
     w->older = all->newest;
+    w->newer = NULL; /* it had one, if it could not be unmapped and comes back */
     if (all->newest != NULL)
         all->newest->newer = w;
     else
@@ -142,26 +143,29 @@ static void advise_huge(struct run_window *w, size_t page, size_t n) {
         w->group[at / a_group].huge = os_advise_huge(page_start(w, at), GROUP);
 }
 
+/* n closed pages become accessible. */
+static bool open_stretch(struct run_window *w, size_t page, size_t n, bool huge) {
+    if (!os_commit(page_start(w, page), n * os_facts.page))
+        return false;
+    space_totals.system += n * os_facts.page;
+    bits_clear(w->closed, page, n);
+    if (huge)
+        advise_huge(w, page, n);
+    return true;
+}
+
 /* Makes the closed pages among [page, page + n) accessible, and some behind them, so that it is not done
-   for each run. */
+   for each run; not beyond the next page that is open, since what follows it may be in use. */
 static bool open_pages(struct run_window *w, size_t page, size_t n) {
-    size_t first = bits_next_set(w->closed, page, page + n);
-    if (first == page + n)
-        return true;
     size_t huge_from = option(OPT_RUN_HUGE_FROM);
     bool huge = w->kind == SPACE_SMALL && huge_from != 0 && space_totals.system >= huge_from;
     size_t step = whole_pages_in(os_facts.strict_commit ? RUN_SIZE : huge ? GROUP : OPEN_STEP);
-    if (step == 0)
-        step = 1;
     size_t last = size_min(align_up(page + n, step), pages_a_window());
-    /* Not beyond the next page that is open: what follows it may be in use. */
-    last = size_max(bits_next_clear(w->closed, first, last), page + n);
-    if (!os_commit(page_start(w, first), (last - first) * os_facts.page))
-        return false;
-    space_totals.system += bits_count(w->closed, first, last - first) * os_facts.page;
-    bits_clear(w->closed, first, last - first);
-    if (huge)
-        advise_huge(w, first, last - first);
+    for (size_t at = page, stop; (at = bits_next_set(w->closed, at, page + n)) < page + n; at = stop) {
+        stop = bits_next_clear(w->closed, at, last);
+        if (!open_stretch(w, at, stop - at, huge))
+            return false;
+    }
     return true;
 }
 
