@@ -40,7 +40,8 @@ void *os_remap(void *start, size_t old_len, size_t new_len);
 /* Asks for transparent huge pages in a range (start and len may be any multiple of a page). */
 bool os_advise_huge(void *start, size_t len);
 
-/* Takes that back, and keeps the kernel from making huge pages there by itself. */
+/* Takes that back, and keeps the kernel from making huge pages there by itself.  Some of the range may be reserved
+   only. */
 bool os_advise_small(void *start, size_t len);
 
 /* Writes `name` beside the range in /proc/PID/maps, where the kernel can do it. */

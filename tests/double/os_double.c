@@ -283,11 +283,18 @@ void *os_remap(void *start, size_t old_len, size_t new_len) {
     return p;
 }
 
+/* Address space will do. */
+static bool reserved_at_least(const void *start, size_t len) {
+    return touchable(start, len) || ranges_known((uintptr_t)start, (uintptr_t)start + len);
+}
+
 static bool advise(enum verb verb, void *start, size_t len) {
     int saved = errno;
     counter_add(COUNT_SYS_MADVISE, 1);
     enter();
-    require(whole_pages(start, len) && touchable(start, len), "os_advise_huge or _small", start, len);
+    require(whole_pages(start, len) &&
+                (verb == VERB_ADVISE_SMALL ? reserved_at_least(start, len) : touchable(start, len)),
+            verb == VERB_ADVISE_SMALL ? "os_advise_small" : "os_advise_huge", start, len);
     bool ok = goes_through(verb, len);
     leave();
     errno = saved;
