@@ -85,7 +85,7 @@ static SLOW void *from_pages(size_t req, size_t align, bool *zero) {
     if (req > option(OPT_RUN_BLOCK_MAX))
         return NULL;
     if (req > RUN_MAX && req <= BLOCK_BIN_MAX && align <= os_facts.page) {
-        unsigned bin = block_bin_of_request(req);
+        unsigned bin = block_bin_of_request(align_up(req, os_facts.page)); /* what it will come back as */
         void *mem = deep_is_live() ? deep_take_block(bin) : NULL;
         if (mem != NULL)
             return mem;
