@@ -199,9 +199,14 @@ static void learn(struct run_window *w, size_t page, size_t n, size_t resident) 
     for (size_t from = page, to; from < page + n; from = to) {
         to = size_min(align_down(from, a_group) + a_group, page + n);
         struct group *g = &w->group[from / a_group];
-        size_t gone = to - from - bits_count(w->resident, from, to - from) - bits_count(w->closed, from, to - from);
-        if (gone > 0 && g->purged_us != 0)
+        size_t closed = bits_count(w->closed, from, to - from);
+        size_t gone = to - from - bits_count(w->resident, from, to - from) - closed;
+        if (g->purged_us == 0)
+            continue;
+        if (gone > 0)
             take_gone(w, g, from, to, gone, now);
+        if (closed > 0 && os_facts.strict_commit) /* by the purge, mostly: little is opened in advance */
+            (void)purge_regret(closed * os_facts.page, g->purged_us, now);
     }
 }
 
