@@ -21,7 +21,7 @@ struct deep deep_none = {
 enum { LOOK_EVERY = 32 };
 
 /* So many threads have the whole of tcache_budget; more share what these would have. */
-enum { FULL_BUDGETS = 8 };
+enum { FULL_BUDGETS = 4 };
 
 /* ---- how deep ---- */
 
@@ -35,14 +35,6 @@ static size_t cap_max(unsigned bin) {
     size_t bytes = bin < RUN_BINS ? 64 * KIB : MIB;
     size_t n = size_min(size_min(bytes / bin_size(bin), 255), option(OPT_TCACHE_DEPTH_MAX));
     return size_max(n, 1);
-}
-
-/* Two pages' worth, two objects at least. */
-static size_t first_cap(unsigned bin) {
-    if (bin >= DEEP_BLOCKS)
-        return 1;
-    size_t n = size_min(size_max(option(OPT_TCACHE_COUNT), 2) - 1, size_max(8 * KIB / bin_size(bin), 2));
-    return size_min(n, cap_max(bin));
 }
 
 static size_t count_of(const struct deep *d, unsigned bin) {
@@ -61,6 +53,14 @@ static size_t budget(void) {
     size_t each = option(OPT_TCACHE_BUDGET);
     size_t threads = counter_get(COUNT_TCACHES);
     return threads <= FULL_BUDGETS ? each : size_max(each / threads * FULL_BUDGETS, each / 8);
+}
+
+/* A sixty-fourth of the budget, two objects at least: that much of each size, whatever the rest is. */
+static size_t first_cap(unsigned bin) {
+    if (bin >= DEEP_BLOCKS)
+        return 1;
+    size_t n = size_min(size_max(option(OPT_TCACHE_COUNT), 2) - 1, size_max(budget() / 64 / bin_size(bin), 2));
+    return size_min(n, cap_max(bin));
 }
 
 /* Blocks have as much again, twice: one of them would leave little to all else. */

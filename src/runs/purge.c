@@ -21,11 +21,19 @@ static size_t resident_free(void) {
     return space_totals.resident_free + atomic_load_explicit(&runs_idle, memory_order_relaxed);
 }
 
-static size_t limit_now(uint64_t now) {
-    size_t limit = keep_limit_with_holes(&space_keep, space_totals.in_use, option(OPT_RUN_KEEP), now);
+/* Of idle pages in runs. */
+static size_t idle_limit(uint64_t now) {
+    size_t limit = keep_limit(&space_keep, space_totals.in_use, option(OPT_RUN_KEEP), now);
     limit = size_min(limit, footprint_may_keep(resident_free()));
     atomic_store_explicit(&limit_seen, limit, memory_order_relaxed);
     return limit;
+}
+
+/* Of these and free pages together: those that nobody has come in all sizes, of which few fit. */
+static size_t limit_now(uint64_t now) {
+    (void)idle_limit(now);
+    size_t limit = keep_limit_with_holes(&space_keep, space_totals.in_use, option(OPT_RUN_KEEP), now);
+    return size_min(limit, footprint_may_keep(resident_free()));
 }
 
 /* What age leaves alone: the share is for those who swing quickly. */
@@ -277,8 +285,9 @@ bool purge_idle(struct run *r, enum purge_why why) {
     if (!lock_take(&space_lock))
         return false;
     uint64_t now = os_recent_us();
-    size_t limit = why == PURGE_ALL ? 0 : why == PURGE_AGED ? aged_limit(now) : limit_now(now);
-    bool go = resident_free() > limit && may_break(window_of(r), group_of(run_start(r)));
+    size_t limit = why == PURGE_ALL ? 0 : why == PURGE_AGED ? aged_limit(now) : idle_limit(now);
+    size_t there = why == PURGE_BEYOND_SHARE ? atomic_load_explicit(&runs_idle, memory_order_relaxed) : resident_free();
+    bool go = there > limit && may_break(window_of(r), group_of(run_start(r)));
     if (go)
         purge_idle_held(r, now);
     lock_release(&space_lock);
