@@ -230,10 +230,10 @@ static void test_many_threads_share_the_budget(void **state) {
     (void)state;
     enum { BUDGET = 1 << 20 };
     assume(OPT_TCACHE_BUDGET, BUDGET);
-    size_t few = spent_by(4), eight = spent_by(8), many = spent_by(THREADS);
+    size_t few = spent_by(2), four = spent_by(4), many = spent_by(THREADS);
     assert_true(few <= BUDGET && few > BUDGET / 2);
-    assert_true(eight <= BUDGET && eight > BUDGET / 2);
-    assert_true(many <= BUDGET / 3 && many > BUDGET / 6);
+    assert_true(four <= BUDGET && four > BUDGET / 2);
+    assert_true(many <= BUDGET / 6 && many > BUDGET / 16);
     assert_int_equal(counter_get(COUNT_TCACHES), 0);
     counter_add(COUNT_TCACHES, 1000); /* as if there were so many others */
     assert_in_range(spent_by(2), 1, BUDGET / 8);
