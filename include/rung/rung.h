@@ -60,8 +60,9 @@ void rung_stats(struct rung_stats *stats);
 size_t rung_stats_json(char *buf, size_t cap);
 size_t rung_stats_prometheus(char *buf, size_t cap);
 
-/* Walks over every arena and checks all its invariants.  Returns the number of unsound arenas, and
-   writes a line on stderr for each.  Takes each arena's lock for the whole of its walk: for tests. */
+/* Walks over every arena, all runs and the calling thread's cache and checks their invariants.  Returns how many of
+   them are unsound, and writes a line on stderr for each.  Takes each arena's lock for the whole of its walk: for
+   tests.  Not for signal handlers, which may have interrupted what changes the cache. */
 int rung_heap_check(void);
 
 /* The value of an option by the name it has in `rung tunables`, as it is in force now; 0 for an

@@ -7,6 +7,7 @@
 #include "arena/check.h"
 #include "arena/mapped_cache.h"
 #include "base/fmt.h"
+#include "cache/check.h"
 #include "life/start.h"
 #include "options/options.h"
 #include "os/os.h"
@@ -101,6 +102,11 @@ EXPORT int rung_heap_check(void) {
     const char *wrong = runs_check(&where);
     if (wrong != NULL) {
         say("runs", wrong, where);
+        unsound++;
+    }
+    wrong = deep_check(&where);
+    if (wrong != NULL) {
+        say("the thread's cache", wrong, where);
         unsound++;
     }
     wrong = mapped_cache_check();

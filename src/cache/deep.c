@@ -26,7 +26,9 @@ enum { FULL_BUDGETS = 4 };
 /* ---- how deep ---- */
 
 static size_t bin_size(unsigned bin) {
-    return bin < RUN_BINS ? run_bin_size(bin) : block_bin_size(bin - DEEP_BLOCKS);
+    if (bin < RUN_BINS)
+        return run_bin_size(bin);
+    return bin < DEEP_BLOCKS ? 0 : block_bin_size(bin - DEEP_BLOCKS); /* 0: no size's, always empty */
 }
 
 /* At most 255 objects, so that with the NULL below them they are a round number, and 64 KiB; of blocks, 1

@@ -62,6 +62,23 @@ void block_give_marked(void *mem) {
     space_give(mem, replace(mem, true, 0) * os_facts.page, 0);
 }
 
+size_t block_marked_size(const void *mem) {
+    uint16_t pages = ptr_is_aligned(mem, os_facts.page) ? *pages_of(mem) : 0;
+    return (pages & MARKED) != 0 ? (pages & ~(size_t)MARKED) * os_facts.page : 0;
+}
+
+size_t blocks_count_marked(void) {
+    size_t n = 0;
+    if (!lock_take(&space_lock))
+        return SIZE_MAX;
+    for (int kind = 0; kind < SPACE_KINDS; kind++)
+        for (struct run_window *w = space_windows[kind].oldest; w != NULL; w = w->newer)
+            for (size_t page = 0; page < pages_a_window(); page++)
+                n += (w->block_pages[page] & MARKED) != 0;
+    lock_release(&space_lock);
+    return n;
+}
+
 bool block_resize(void *mem, size_t req) {
     if (req > BLOCK_MAX)
         return false;

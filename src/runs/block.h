@@ -25,6 +25,12 @@ void block_unmark(void *mem);
 /* A marked block's pages go back. */
 void block_give_marked(void *mem);
 
+/* The bytes of the marked block that starts at mem; 0: none does. */
+size_t block_marked_size(const void *mem);
+
+/* How many marked blocks there are; SIZE_MAX: the lock is not to be had. */
+size_t blocks_count_marked(void);
+
 /* ---- */
 
 /* In place, longer or shorter.  False: it stays as it is. */

@@ -324,6 +324,9 @@ static const char *check_run(const struct run_bin *rb, struct run *r) {
         return "a run without objects was kept";
     if (r->fullness != fullness_of(rb, r))
         return "a run is in the wrong list";
+    for (size_t word = 0; word < r->first_word; word++)
+        if (*object_word(r, word) != 0)
+            return "a run has free objects where none are looked for";
     if ((r->idle & r->gone) != 0)
         return "a page is idle and gone";
     for (size_t page = 0; page < whole_pages_in(RUN_SIZE); page++)
@@ -332,20 +335,58 @@ static const char *check_run(const struct run_bin *rb, struct run *r) {
     return NULL;
 }
 
+/* What the runs of one size add up to. */
+struct sums {
+    size_t runs;
+    size_t out;
+    size_t idle_runs;
+    size_t giving[FULLNESSES];
+};
+
+/* Up to one more than `most`, whatever the list has become. */
+static size_t length(const struct link *head, size_t most) {
+    size_t n = 0;
+    for (const struct link *l = head->next; l != head && n <= most; l = l->next)
+        n++;
+    return n;
+}
+
+static const char *check_sums(const struct run_bin *rb, const struct sums *s) {
+    if (s->runs != rb->runs || s->out != rb->out)
+        return "the runs of a size do not add up";
+    if (!rb->used)
+        return NULL;
+    if (length(&rb->idle.head, s->runs) != s->idle_runs)
+        return "the runs with idle pages are not those listed";
+    for (unsigned i = 0; i < FULLNESSES; i++)
+        if (length(&rb->giving[i], s->runs) != s->giving[i])
+            return "the runs with free objects are not those listed";
+    return NULL;
+}
+
 static const char *check_bin(unsigned bin, const void **where) {
+    const struct run_bin *rb = &run_bins[bin];
+    struct sums s = {0};
     for (int kind = 0; kind < SPACE_KINDS; kind++) {
         for (struct run_window *w = space_windows[kind].oldest; w != NULL; w = w->newer) {
             for (unsigned i = HEAD_RUNS; i < RUNS_A_WINDOW; i++) {
+                struct run *r = &w->run[i];
                 if (w->slot[i] != bin)
                     continue;
-                const char *wrong = check_run(&run_bins[bin], &w->run[i]);
-                *where = run_start(&w->run[i]);
+                *where = run_start(r);
+                const char *wrong = check_run(rb, r);
                 if (wrong != NULL)
                     return wrong;
+                s.runs++;
+                s.out += rb->objects - r->free_objects;
+                s.idle_runs += r->idle != 0;
+                if (r->fullness != FULL)
+                    s.giving[r->fullness]++;
             }
         }
     }
-    return NULL;
+    *where = NULL;
+    return check_sums(rb, &s);
 }
 
 /* All locks, so that nothing moves: in order of their numbers.  Returns how many were to be had. */
