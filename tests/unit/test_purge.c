@@ -597,6 +597,63 @@ static void test_breaking_refused(void **state) {
     assert_sound();
 }
 
+/* Of the window of large blocks, four groups that one block had, all given back. */
+static char *begin_with_large(uint64_t ago) {
+    enum page_state s;
+    begin(0);
+    assume(OPT_RUN_HUGE_FROM, 1);
+    char *p = span_try(SPACE_LARGE, 4 * GROUP, GROUP, &s);
+    assert_int_equal(double_calls(VERB_ADVISE_HUGE), 0); /* its owner may touch but a part */
+    span_give(p);
+    (void)purge_free_pages(0);
+    time_passes(ago);
+    double_count_from_here();
+    return p;
+}
+
+/* What was full and is wanted again whole will be full again. */
+static void test_a_large_block_comes_back_huge(void **state) {
+    (void)state;
+    enum page_state s;
+    char *p = begin_with_large(SECOND);
+    assert_ptr_equal(span_try(SPACE_LARGE, 3 * GROUP + GROUP / 2, GROUP, &s), p);
+    assert_int_equal(double_calls(VERB_ADVISE_HUGE), 3);
+    assert_int_equal(double_bytes(VERB_ADVISE_HUGE), 3 * GROUP);
+    for (size_t i = 0; i < 4; i++)
+        assert_int_equal(group_of(p + i * GROUP)->huge, i < 3);
+    assert_sound();
+    span_give(p);
+    double_count_from_here();
+    (void)purge_free_pages(0);
+    assert_int_equal(double_bytes(VERB_ADVISE_SMALL), 0); /* they are free whole */
+    assert_int_equal(space_totals.resident_free, 0);
+    assert_ptr_equal(span_try(SPACE_LARGE, GROUP + GROUP / 2, GROUP, &s), p);
+    assert_int_equal(double_bytes(VERB_ADVISE_SMALL), GROUP); /* a part only shall not make the rest resident */
+    assert_true(group_of(p)->huge && !group_of(p + GROUP)->huge && group_of(p + 2 * GROUP)->huge);
+    assert_sound();
+}
+
+static void test_a_large_block_that_comes_late_does_not(void **state) {
+    (void)state;
+    enum page_state s;
+    char *p = begin_with_large(KEEP_SOON_US + 1);
+    assert_ptr_equal(span_try(SPACE_LARGE, 4 * GROUP, GROUP, &s), p);
+    assert_int_equal(double_calls(VERB_ADVISE_HUGE), 0);
+    span_give(p);
+    (void)purge_free_pages(0);
+    assume(OPT_RUN_HUGE_FROM, 0);
+    assert_ptr_equal(span_try(SPACE_LARGE, 4 * GROUP, GROUP, &s), p);
+    assert_int_equal(double_calls(VERB_ADVISE_HUGE), 0);
+    span_give(p);
+    (void)purge_free_pages(0);
+    assume(OPT_RUN_HUGE_FROM, 1);
+    double_fail_verb(VERB_ADVISE_HUGE);
+    assert_ptr_equal(span_try(SPACE_LARGE, 4 * GROUP, GROUP, &s), p);
+    assert_true(double_failures() > 0);
+    assert_false(group_of(p)->huge);
+    assert_sound();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         ON_EACH_PAGE_SIZE(test_the_floor_and_the_share),
@@ -629,6 +686,9 @@ int main(void) {
         cmocka_unit_test_setup(test_idle_pages_count_for_the_half, pages_of_4k),
         cmocka_unit_test_setup(test_idle_pages_count_for_the_half, pages_of_16k),
         cmocka_unit_test_setup(test_breaking_refused, pages_of_4k),
+        cmocka_unit_test_setup(test_a_large_block_comes_back_huge, pages_of_4k),
+        cmocka_unit_test_setup(test_a_large_block_comes_back_huge, pages_of_64k),
+        cmocka_unit_test_setup(test_a_large_block_that_comes_late_does_not, pages_of_4k),
     };
     return UNIT_RUN(tests);
 }
