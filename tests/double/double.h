@@ -82,6 +82,7 @@ void *double_program_sbrk(intptr_t delta);
 size_t double_accessible(void);     /* bytes that can be touched, the break's included */
 size_t double_address_space(void);  /* those and the reserved ones; of the break the risen part */
 size_t double_break_bytes(void);    /* from where it started */
+size_t double_mappings(void);       /* what the kernel would count as mappings, the break's aside */
 bool double_is_accessible(const void *p, size_t len);
 
 /* Bytes still there of ranges that the double refused to unmap. */

@@ -559,6 +559,10 @@ size_t double_address_space(void) {
     return double_accessible() + ranges_bytes(RANGE_RESERVED);
 }
 
+size_t double_mappings(void) {
+    return ranges_count();
+}
+
 bool double_is_accessible(const void *p, size_t len) {
     return touchable(p, len);
 }

@@ -115,3 +115,7 @@ size_t ranges_refused_bytes(void) {
             bytes += table[i].to - table[i].from;
     return bytes;
 }
+
+size_t ranges_count(void) {
+    return count;
+}

@@ -32,4 +32,7 @@ bool ranges_known(uintptr_t from, uintptr_t to);
 size_t ranges_bytes(enum range_state state);
 size_t ranges_refused_bytes(void);
 
+/* How many there are; neighbours of one kind are one. */
+size_t ranges_count(void);
+
 #endif
