@@ -1,5 +1,4 @@
-// FIELD 18: where the kernel makes huge pages by itself, a burst and holes give their memory back all the same,
-// and what was given back stays away.
+// FIELD 18: where the kernel makes huge pages by itself, a burst and holes give their memory back all the same.
 //
 // Only the administrator can set transparent_hugepage/enabled to `always`. What that does, a process can do to
 // itself where it is `madvise`: it asks for huge pages in each window of the library's as soon as it has a block
@@ -10,7 +9,6 @@
 #include <time.h>
 
 #define WINDOW ((uintptr_t)64 << 20)
-#define GROUP ((uintptr_t)2 << 20)
 
 enum { BLOCKS = 300000, WINDOWS = 64 };
 static char *blocks[BLOCKS];
@@ -57,21 +55,6 @@ static long rollup_kib(const char *name) {
     return kib;
 }
 
-// The kernel's own daemon makes one huge page of the rest of one, when it comes by. Asked to do it at once, it
-// obeys where it would have come by, and refuses where huge pages are unwanted.
-static long refilled_kib(void) {
-#ifdef MADV_COLLAPSE
-    const int collapse = MADV_COLLAPSE;
-#else
-    const int collapse = 25;
-#endif
-    long before = status_kib("VmRSS");
-    for (size_t i = 0; i < window_count; i++)
-        for (char *group = windows[i]; group < windows[i] + WINDOW; group += GROUP)
-            (void)madvise(group, GROUP, collapse);
-    return status_kib("VmRSS") - before;
-}
-
 static void allocate(bool holes) {
     for (int i = 0; i < BLOCKS; i++)
         blocks[i] = filled(holes ? (size_t)512 << next_random(&random_state) % 3
@@ -93,9 +76,9 @@ int main(int argc, char **argv) {
             free(blocks[i]);
     long left = status_kib("VmRSS") - before;
     malloc_trim(0);
-    long trimmed = status_kib("VmRSS") - before, refilled = refilled_kib();
-    say("%s: %ld MiB at the peak, %ld of them huge; %.3f left, %.3f after malloc_trim; %ld KiB came back", argv[1],
-        peak >> 10, huge >> 10, (double)left / (double)peak, (double)trimmed / (double)peak, refilled);
+    long trimmed = status_kib("VmRSS") - before;
+    say("%s: %ld MiB at the peak, %ld of them huge; %.3f left, %.3f after malloc_trim", argv[1], peak >> 10,
+        huge >> 10, (double)left / (double)peak, (double)trimmed / (double)peak);
     CHECK(left < peak * (holes ? 30 : 20) / 100, "%ld of %ld KiB are left", left, peak);
     CHECK(trimmed < peak * (holes ? 25 : 10) / 100, "%ld of %ld KiB are left after malloc_trim", trimmed, peak);
     check_heap("at the end");
