@@ -9,8 +9,10 @@
 
 /* By age, so much goes at a time. */
 #define AGE_STEP (8 * MIB)
+/* Beyond the share so much may come together first, so that not each run that comes back is a call. */
+#define SLACK (512 * KIB)
 /* Beyond the share: twice what came, and this. */
-#define SHARE_STEP (256 * KIB)
+#define SHARE_STEP (1 * MIB)
 
 /* ---- how much may stay ---- */
 
@@ -185,7 +187,7 @@ bool purge_beyond_share(size_t bytes) {
     size_t resident = resident_free();
     if (leaves_to_age(resident))
         purger_nudge();
-    if (resident <= limit)
+    if (resident <= limit + SLACK)
         return false;
     size_t most = whole_pages_in(size_min(resident - limit, 2 * bytes + SHARE_STEP));
     size_t went = purge_some(most, true, now);

@@ -7,6 +7,9 @@
 #include "runs/space.h"
 #include "spans.h"
 
+/* So much may come together beyond what may stay (runs/purge.c). */
+#define SLACK (512 * KIB)
+
 #define PAGE (os_facts.page)
 #define SECOND ((uint64_t)1000000)
 
@@ -64,11 +67,12 @@ static void test_the_floor_and_the_share(void **state) {
         span_give(p[N - 1 - i]);
         size_t may_stay = size_max(2 * MIB, space_totals.in_use / KEEP_SHARE);
         size_t given = (i + 1) * MIB;
-        assert_int_equal(space_totals.resident_free, size_min(given, align_down(may_stay, MIB) + may_stay % MIB));
+        assert_true(space_totals.resident_free >= size_min(given, may_stay));
+        assert_true(space_totals.resident_free <= size_min(given, may_stay + SLACK));
         assert_int_equal(space_totals.resident_free + double_bytes(VERB_PURGE), given);
         assert_sound();
     }
-    assert_int_equal(space_totals.resident_free, 2 * MIB);
+    assert_in_range(space_totals.resident_free, 2 * MIB, 2 * MIB + SLACK);
 }
 
 /* However much is beyond it, whoever gives a little waits for a little. */
@@ -85,7 +89,8 @@ static void test_bounded_steps(void **state) {
     size_t before = space_totals.resident_free;
     for (size_t i = 0; i < SMALL; i++) {
         size_t purged = PURGED_BY(span_give(small[i]));
-        assert_true(purged > 0 && purged <= 2 * PAGE + 256 * KIB);
+        assert_true(purged <= 2 * PAGE + MIB);
+        assert_true(purged > 0 || before < MIB);
         assert_int_equal(space_totals.resident_free, before + PAGE - purged);
         before = space_totals.resident_free;
     }
