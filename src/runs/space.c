@@ -63,6 +63,9 @@ static struct run_window *add_window(enum space_kind kind) {
     struct run_window *w = window_create(WINDOW_RUNS, head * os_facts.page, "rung: runs");
     if (w == NULL)
         return NULL;
+    /* Where the kernel makes huge pages unasked, it would fill up again what a purge has taken a part of. */
+    if (option(OPT_HUGETLB) == 0)
+        (void)os_advise_small(w, WINDOW);
     /* The kernel has zeroed the head. */
     __builtin_memset(w->slot, SLOT_PAGES, sizeof w->slot);
     w->kind = (uint8_t)kind;
