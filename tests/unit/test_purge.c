@@ -459,6 +459,20 @@ static void test_what_is_used_is_confirmed(void **state) {
     assert_sound();
 }
 
+/* What the share alone would have kept says nothing. */
+static void test_the_share_confirms_nothing(void **state) {
+    (void)state;
+    enum { N = 50 };
+    char *p[N];
+    begin(1 * MIB);
+    take_spans(p, N, SPACE_LARGE, MIB);
+    (void)swing(p, N, SECOND / 10);
+    assert_true(keep_learned(&space_keep, now) >= N * MIB);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(swing(p, 1, KEEP_HALVES_US / 4), 0);
+    assert_in_range(keep_learned(&space_keep, now), 1, 2 * N * MIB >> 9);
+}
+
 /* Who comes back late has done without it. */
 static void test_slow_swings_teach_nothing(void **state) {
     (void)state;
@@ -695,6 +709,7 @@ int main(void) {
         ON_EACH_PAGE_SIZE(test_one_swing_is_enough),
         ON_EACH_PAGE_SIZE(test_what_was_learned_is_forgotten),
         ON_EACH_PAGE_SIZE(test_what_is_used_is_confirmed),
+        ON_EACH_PAGE_SIZE(test_the_share_confirms_nothing),
         ON_EACH_PAGE_SIZE(test_slow_swings_teach_nothing),
         ON_EACH_PAGE_SIZE(test_growth_takes_what_lies_free),
         ON_EACH_PAGE_SIZE(test_below_the_peak_nothing_goes),
