@@ -446,6 +446,33 @@ static void test_what_was_learned_is_forgotten(void **state) {
     assert_sound();
 }
 
+/* As long as it is used it is kept, at whatever pace. */
+static void test_what_is_used_is_confirmed(void **state) {
+    (void)state;
+    enum { N = 50 };
+    char *p[N];
+    begin(1 * MIB);
+    take_spans(p, N, SPACE_LARGE, MIB);
+    (void)swing(p, N, SECOND / 10);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(swing(p, N, 3 * KEEP_HALVES_US / 8), 0);
+    assert_sound();
+}
+
+/* What the share alone would have kept says nothing. */
+static void test_the_share_confirms_nothing(void **state) {
+    (void)state;
+    enum { N = 50 };
+    char *p[N];
+    begin(1 * MIB);
+    take_spans(p, N, SPACE_LARGE, MIB);
+    (void)swing(p, N, SECOND / 10);
+    assert_true(keep_learned(&space_keep, now) >= N * MIB);
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(swing(p, 1, KEEP_HALVES_US / 4), 0);
+    assert_in_range(keep_learned(&space_keep, now), 1, 2 * N * MIB >> 9);
+}
+
 /* Who comes back late has done without it. */
 static void test_slow_swings_teach_nothing(void **state) {
     (void)state;
@@ -681,6 +708,8 @@ int main(void) {
         ON_EACH_PAGE_SIZE(test_calloc_where_purging_is_refused),
         ON_EACH_PAGE_SIZE(test_one_swing_is_enough),
         ON_EACH_PAGE_SIZE(test_what_was_learned_is_forgotten),
+        ON_EACH_PAGE_SIZE(test_what_is_used_is_confirmed),
+        ON_EACH_PAGE_SIZE(test_the_share_confirms_nothing),
         ON_EACH_PAGE_SIZE(test_slow_swings_teach_nothing),
         ON_EACH_PAGE_SIZE(test_growth_takes_what_lies_free),
         ON_EACH_PAGE_SIZE(test_below_the_peak_nothing_goes),
