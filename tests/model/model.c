@@ -458,7 +458,7 @@ int main(int argc, char **argv) {
     }
     if (argc > 2)
         return run_in_process("/proc/self/exe", seed) != 0;
-    const double end = now() + number_from("RUNG_MODEL_SECONDS", 2);
+    const double end = now() + number_from("RUNG_MODEL_SECONDS", 1);
     uint64_t first = (uint64_t)number_from("RUNG_MODEL_SEED", (double)(time(NULL) % 1000000 * 100));
     size_t done = 0;
     printf("model %s: seeds from RUNG_MODEL_SEED=%llu\n", configuration, (unsigned long long)first);
