@@ -17,6 +17,8 @@ struct keep {
     uint64_t at;      /* the last lesson or confirmation */
     size_t peak;      /* the most that was in use, as of `peak_at` */
     uint64_t peak_at;
+    size_t reused;    /* bytes that were kept and used again since `reused_since` */
+    uint64_t reused_since;
 };
 
 /* What is called soon, and what the allowance's half-life is. */
@@ -74,6 +76,21 @@ static inline void keep_regret(struct keep *k, size_t bytes, uint64_t purged_at,
 static inline void keep_confirm(struct keep *k, uint64_t now) {
     k->learned = keep_learned(k, now);
     k->at = now;
+}
+
+/* The same for `bytes` of it.  One small block that is used again does not confirm that a hundred are wanted: a
+   quarter of what was learned has to be, in the time in which it would halve. */
+static inline void keep_reused(struct keep *k, size_t bytes, uint64_t now) {
+    if (now - k->reused_since > KEEP_HALVES_US) {
+        k->reused = 0;
+        k->reused_since = now;
+    }
+    k->reused += bytes;
+    if (k->reused < keep_learned(k, now) / 4)
+        return;
+    keep_confirm(k, now);
+    k->reused = 0;
+    k->reused_since = now;
 }
 
 #endif

@@ -191,16 +191,12 @@ static void take_gone(struct run_window *w, struct group *g, size_t from, size_t
         g->huge = os_advise_huge(page_start(w, from), GROUP);
 }
 
-/* One block that is taken again does not confirm that a hundred are wanted. */
-enum { CONFIRMS = 16 };
-
 /* What the program takes again although it was given back, or was kept for it, is a lesson. */
 static void learn(struct run_window *w, size_t page, size_t n, size_t resident) {
     size_t a_group = whole_pages_in(GROUP);
     uint64_t now = os_recent_us();
-    bool much = resident * os_facts.page >= keep_learned(&space_keep, now) / CONFIRMS;
-    if (much && resident > 0 && purge_keeps_beyond_share())
-        keep_confirm(&space_keep, now);
+    if (resident > 0 && purge_keeps_beyond_share())
+        keep_reused(&space_keep, resident * os_facts.page, now);
     if (resident == n)
         return;
     for (size_t from = page, to; from < page + n; from = to) {

@@ -116,6 +116,19 @@ static void test_confirmed_is_what_is_left(void **state) {
     assert_int_equal(keep_learned(&k, START + 3 * KEEP_HALVES_US - 1), 16 * MIB);
 }
 
+/* A quarter of it has to be used again while it halves. */
+static void test_a_little_that_is_used_confirms_little(void **state) {
+    (void)state;
+    struct keep little = {.learned = 64 * MIB, .at = START};
+    struct keep much = little;
+    for (unsigned i = 1; i <= 15; i++) {
+        keep_reused(&little, MIB / 2, START + i * SECOND / 4);
+        keep_reused(&much, 2 * MIB, START + i * SECOND / 4);
+    }
+    assert_int_equal(keep_learned(&little, START + KEEP_HALVES_US + SECOND), 32 * MIB);
+    assert_int_equal(keep_learned(&much, START + KEEP_HALVES_US + SECOND), 64 * MIB);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_share_and_floor),
@@ -127,6 +140,7 @@ int main(void) {
         cmocka_unit_test(test_what_was_learned_halves),
         cmocka_unit_test(test_lessons_add_up),
         cmocka_unit_test(test_confirmed_is_what_is_left),
+        cmocka_unit_test(test_a_little_that_is_used_confirms_little),
     };
     return UNIT_RUN(tests);
 }
