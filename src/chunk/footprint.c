@@ -4,6 +4,7 @@
 #include "base/counter.h"
 #include "chunk/purger.h"
 #include "options/options.h"
+#include "os/os.h"
 
 /* The account is clearly below the soft limit when it is below it by one in so many. */
 #define CLEARLY_BELOW 16
@@ -102,6 +103,12 @@ size_t footprint_may_keep(size_t have) {
 void footprint_watch(void) {
     bool watched = option(OPT_SOFT_LIMIT) != 0 || option(OPT_HARD_LIMIT) != 0 || purger_wanted();
     atomic_store_explicit(&footprint_watched, watched, memory_order_relaxed);
+}
+
+void footprint_begin(void) {
+    if (option(OPT_SOFT_LIMIT_CGROUP) != 0 && option(OPT_SOFT_LIMIT) == 0)
+        option_store(OPT_SOFT_LIMIT, os_read_memory_high());
+    footprint_limits_changed();
 }
 
 void footprint_limits_changed(void) {

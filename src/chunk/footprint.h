@@ -68,6 +68,9 @@ size_t footprint_may_keep(size_t have);
 /* Sets footprint_watched. */
 void footprint_watch(void);
 
+/* At start-up, once the options are read: the control group's limit, if it is asked for and none is set. */
+void footprint_begin(void);
+
 /* The options have changed. */
 void footprint_limits_changed(void);
 

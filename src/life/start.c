@@ -68,7 +68,7 @@ COLD void start_slow(void) {
         os_read_facts();
         os_facts.own_break = is_process_malloc();
         read_environment();
-        footprint_limits_changed();
+        footprint_begin();
         purge_thread_init();
         huge_init();
         cached_key_init();

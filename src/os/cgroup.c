@@ -47,6 +47,11 @@ unsigned cgroup_cfs_quota(const char *quota, const char *period) {
     return whole_cpus(q, p);
 }
 
+size_t cgroup_bytes(const char *text) {
+    size_t n;
+    return take_number(&text, &n) && at_end(text) && n < SIZE_MAX ? n : 0; /* "max" too */
+}
+
 /* ---- the group's path ---- */
 
 /* Whether the list "cpu,cpuacct" that ends at ':' names the controller; "" is in the empty list alone. */
@@ -114,7 +119,10 @@ static void join(char *to, const char *a, size_t a_len, const char *b) {
         len++;
 }
 
-static unsigned quota_of_group(file_reader *read_file, const char *group, size_t len, bool v2) {
+/* What one group, whose path has `len` characters, limits; 0: nothing. */
+typedef size_t limit_of_group(file_reader *read_file, const char *group, size_t len, bool v2);
+
+static size_t quota_of_group(file_reader *read_file, const char *group, size_t len, bool v2) {
     char file[PATH_CAP + 64], quota[64], period[64];
     join(file, group, len, v2 ? "/cpu.max" : "/cpu.cfs_quota_us");
     if (read_file(file, quota, sizeof quota) == 0)
@@ -127,31 +135,48 @@ static unsigned quota_of_group(file_reader *read_file, const char *group, size_t
     return read_file(file, period, sizeof period) > 0 ? cgroup_cfs_quota(quota, period) : 0;
 }
 
-/* A group that is not there, since the mount shows only a part of the tree (a container's), has its next
-   visible ancestor at the root of the mount. */
-unsigned cgroup_cpus(file_reader *read_file) {
-    char list[LIST_CAP], group[PATH_CAP];
+static size_t high_of_group(file_reader *read_file, const char *group, size_t len, bool v2) {
+    char file[PATH_CAP + 64], text[64];
+    (void)v2;
+    join(file, group, len, "/memory.high");
+    return read_file(file, text, sizeof text) > 0 ? cgroup_bytes(text) : 0;
+}
+
+/* The group's path, behind the root of its mount.  NULL: there is none; otherwise where the root ends. */
+static char *find_group(file_reader *read_file, const char *controller, char *group, bool *v2) {
+    char list[LIST_CAP];
     if (read_file("/proc/self/cgroup", list, sizeof list) == 0)
-        return 0;
+        return NULL;
     /* The controller is in one hierarchy: in version 1's if that has it. */
     char *below = group + sizeof VERSION_1 - 1;
-    bool v2 = !cgroup_path(list, "cpu", below, PATH_CAP - sizeof VERSION_1);
-    if (v2) {
+    *v2 = controller[0] == '\0' || !cgroup_path(list, controller, below, PATH_CAP - sizeof VERSION_1);
+    if (*v2) {
         below = group + sizeof VERSION_2 - 1;
         if (!cgroup_path(list, "", below, PATH_CAP - sizeof VERSION_2))
-            return 0;
+            return NULL;
     }
-    const char *root = v2 ? VERSION_2 : VERSION_1;
+    const char *root = *v2 ? VERSION_2 : VERSION_1;
     for (size_t i = 0; group + i < below; i++)
         group[i] = root[i];
+    return below;
+}
+
+/* The smallest limit from the process's own group up to the root of the mount.  A group that is not there, since
+   the mount shows only a part of the tree (a container's), has its next visible ancestor at the root. */
+static size_t least_of_all(file_reader *read_file, const char *controller, limit_of_group *limit) {
+    char group[PATH_CAP];
+    bool v2;
+    char *below = find_group(read_file, controller, group, &v2);
+    if (below == NULL)
+        return 0;
     char *end = below;
     while (*end != '\0')
         end++;
-    unsigned least = 0;
+    size_t least = 0;
     for (int level = 0; level < LEVELS_MAX && least != 1; level++) {
         while (end > below && end[-1] == '/')
             end--;
-        unsigned n = quota_of_group(read_file, group, (size_t)(end - group), v2);
+        size_t n = limit(read_file, group, (size_t)(end - group), v2);
         if (n != 0 && (least == 0 || n < least))
             least = n;
         if (end == below)
@@ -160,4 +185,12 @@ unsigned cgroup_cpus(file_reader *read_file) {
         }
     }
     return least;
+}
+
+unsigned cgroup_cpus(file_reader *read_file) {
+    return (unsigned)least_of_all(read_file, "cpu", quota_of_group);
+}
+
+size_t cgroup_memory_high(file_reader *read_file) {
+    return least_of_all(read_file, "", high_of_group);
 }

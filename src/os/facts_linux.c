@@ -123,6 +123,10 @@ void os_read_usable_cpus(void) {
     os_facts.usable_cpus = granted != 0 && granted < usable ? granted : usable;
 }
 
+size_t os_read_memory_high(void) {
+    return cgroup_memory_high(read_file);
+}
+
 size_t os_initial_environment(char *buf, size_t cap) {
     return read_file("/proc/self/environ", buf, cap);
 }

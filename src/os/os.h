@@ -96,6 +96,10 @@ void os_read_huge_page_facts(void);
    when option arena_on_demand is set. */
 void os_read_usable_cpus(void);
 
+/* The smallest memory.high of the process's control groups, in bytes; 0: there is none.  Called at start-up, when
+   option soft_limit_cgroup is set. */
+size_t os_read_memory_high(void);
+
 /* Fills buf with random bytes without waiting for entropy; false when there are none yet. */
 bool os_random(void *buf, size_t len);
 

@@ -108,4 +108,7 @@ void double_pass_through(void);
 struct os_facts;
 void double_set_facts(const struct os_facts *facts);
 
+/* What memory.high of the process's control groups is said to be. */
+extern size_t double_memory_high;
+
 #endif

@@ -422,6 +422,12 @@ void os_read_huge_page_facts(void) {
     os_facts.hugetlb = kernel_facts.hugetlb;
 }
 
+size_t double_memory_high;
+
+size_t os_read_memory_high(void) {
+    return double_memory_high;
+}
+
 void os_read_usable_cpus(void) {
     os_facts.usable_cpus = kernel_facts.usable_cpus;
 }

@@ -170,6 +170,25 @@ static void test_smallest_of_all_levels(void **state) {
 }
 
 /* A container that sees its own group at the root of the mount, under whatever name. */
+static void test_memory_high(void **state) {
+    (void)state;
+    assert_int_equal(cgroup_bytes("max\n"), 0);
+    assert_int_equal(cgroup_bytes("104857600\n"), 104857600);
+    assert_int_equal(cgroup_bytes("12 \n"), 0);
+    assert_int_equal(cgroup_bytes("99999999999999999999999\n"), 0);
+    assert_int_equal(cgroup_bytes(""), 0);
+    add_own_group("0::/pods/pod/box\n");
+    add_file("/sys/fs/cgroup/pods/pod/box/memory.high", "max\n");
+    add_file("/sys/fs/cgroup/pods/pod/memory.high", "300000000\n");
+    add_file("/sys/fs/cgroup/pods/memory.high", "200000000\n");
+    assert_int_equal(cgroup_memory_high(read_invented), 200000000);
+    add_own_group("4:memory:/a\n"); /* version 1 has no such file */
+    add_file("/sys/fs/cgroup/a/memory.high", "300000000\n");
+    assert_int_equal(cgroup_memory_high(read_invented), 0);
+    no_files();
+    assert_int_equal(cgroup_memory_high(read_invented), 0);
+}
+
 static void test_group_at_the_root(void **state) {
     (void)state;
     add_own_group("0::/\n");
@@ -252,6 +271,7 @@ int main(void) {
         cmocka_unit_test(test_path),
         cmocka_unit_test(test_nothing_to_read),
         cmocka_unit_test(test_smallest_of_all_levels),
+        cmocka_unit_test(test_memory_high),
         cmocka_unit_test(test_group_at_the_root),
         cmocka_unit_test(test_one_is_the_end),
         cmocka_unit_test(test_malformed_level_is_passed_over),

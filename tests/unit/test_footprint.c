@@ -196,8 +196,30 @@ static void test_not_with_a_lock(void **state) {
     rung_free(more);
 }
 
+/* Where soft_limit is not set itself. */
+static void test_the_group_sets_the_soft_limit(void **state) {
+    (void)state;
+    double_memory_high = 64 * MIB;
+    footprint_begin();
+    assert_int_equal(option(OPT_SOFT_LIMIT), 0);
+    assume(OPT_SOFT_LIMIT_CGROUP, 1);
+    footprint_begin();
+    assert_int_equal(option(OPT_SOFT_LIMIT), 64 * MIB);
+}
+
+static void test_a_limit_that_is_set_comes_first(void **state) {
+    (void)state;
+    double_memory_high = 64 * MIB;
+    assume(OPT_SOFT_LIMIT_CGROUP, 1);
+    assume(OPT_SOFT_LIMIT, 32 * MIB);
+    footprint_begin();
+    assert_int_equal(option(OPT_SOFT_LIMIT), 32 * MIB);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_the_group_sets_the_soft_limit),
+        cmocka_unit_test(test_a_limit_that_is_set_comes_first),
         cmocka_unit_test_setup(test_account, with_runs),
         cmocka_unit_test_setup(test_account, with_arenas),
         cmocka_unit_test_setup(test_account_in_trouble, with_runs),
