@@ -130,24 +130,12 @@ COLD bool make_room(void) {
     return (refused || option(OPT_RUNS) != 0) && trim_everything(0);
 }
 
-static COLD void *climb_again(size_t req, char **zero_from) {
+/* Once more, after what was free has gone.  align 0: any. */
+static COLD void *climb_again(size_t align, size_t req, char **zero_from) {
     void *mem = NULL;
     if ((self.due & DUE_AGAIN) == 0 && make_room()) {
         self.due |= DUE_AGAIN;
-        mem = climb(req, zero_from);
-        self.due &= (uint8_t)~DUE_AGAIN;
-    }
-    if (mem == NULL)
-        errno = ENOMEM;
-    attend();
-    return mem;
-}
-
-static COLD void *climb_aligned_again(size_t align, size_t req) {
-    void *mem = NULL;
-    if ((self.due & DUE_AGAIN) == 0 && make_room()) {
-        self.due |= DUE_AGAIN;
-        mem = climb_aligned(align, req);
+        mem = align != 0 ? climb_aligned(align, req) : climb(req, zero_from);
         self.due &= (uint8_t)~DUE_AGAIN;
     }
     if (mem == NULL)
@@ -170,7 +158,7 @@ WHOLE void *climb(size_t req, char **zero_from) {
     } else {
         struct chunk *c = chunk_for(&o);
         if (UNLIKELY(c == NULL))
-            return climb_again(req, zero_from);
+            return climb_again(0, req, zero_from);
         mem = mem_of_chunk(c);
     }
     if (UNLIKELY(option(OPT_PERTURB) != 0)) {
@@ -218,7 +206,7 @@ void *climb_aligned(size_t align, size_t req) {
     if (mem == NULL) {
         struct chunk *c = aligned_from_arenas(align, csz);
         if (UNLIKELY(c == NULL))
-            return climb_aligned_again(align, req);
+            return climb_again(align, req, NULL);
         mem = mem_of_chunk(c);
     }
     if (UNLIKELY(option(OPT_PERTURB) != 0))

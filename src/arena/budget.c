@@ -33,8 +33,7 @@ void budget_peak(struct arena *a, size_t most, uint64_t now) {
 }
 
 bool budget_is_learned(void) {
-    const struct keep nothing = {0};
-    return all_resident() > keep_limit(&nothing, in_use(), option(OPT_ARENA_KEEP), 0);
+    return all_resident() > keep_share(in_use(), option(OPT_ARENA_KEEP));
 }
 
 size_t budget_excess(uint64_t now) {
@@ -52,13 +51,13 @@ void budget_regret(size_t bytes, uint64_t purged_at, uint64_t now) {
     counter_add(COUNT_HEAP_REGRETS, bytes);
     if (!lock_try(&budget_lock))
         return;
-    keep_regret(&keep, bytes, purged_at, now);
+    (void)keep_regret(&keep, bytes, purged_at, now);
     lock_release(&budget_lock);
 }
 
-void budget_confirm(uint64_t now) {
+void budget_confirm(size_t bytes, uint64_t now) {
     if (!lock_try(&budget_lock))
         return;
-    keep_confirm(&keep, now);
+    keep_confirm(&keep, bytes, now);
     lock_release(&budget_lock);
 }

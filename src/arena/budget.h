@@ -23,8 +23,8 @@ bool budget_is_learned(void);
 /* `bytes` that were given back at `purged_at` are wanted again. */
 void budget_regret(size_t bytes, uint64_t purged_at, uint64_t now);
 
-/* Memory that is resident only because of what was learned was used again. */
-void budget_confirm(uint64_t now);
+/* `bytes` that are resident only because of what was learned were used again. */
+void budget_confirm(size_t bytes, uint64_t now);
 
 extern struct lock budget_lock;
 

@@ -47,7 +47,7 @@ static size_t kept_bytes(void) {
 }
 
 static size_t share(void) {
-    return size_max(counter_get(COUNT_MAPPED_BYTES) / 8, option(OPT_MAP_KEEP));
+    return keep_share(counter_get(COUNT_MAPPED_BYTES), option(OPT_MAP_KEEP));
 }
 
 /* ---- the record; lock held ---- */
@@ -141,12 +141,12 @@ static char *take(size_t *total, uint64_t now) {
         if (wanted_back == 0)
             return NULL;
         gone -= wanted_back;
-        keep_regret(&keep, wanted_back, gone_at, now);
+        (void)keep_regret(&keep, wanted_back, gone_at, now);
         counter_add(COUNT_MAPPED_REGRETS, 1);
         return NULL;
     }
     if (kept_bytes() > share())
-        keep_confirm(&keep, now);
+        keep_confirm(&keep, *total, now);
     counter_add(COUNT_MAPPED_HITS, 1);
     char *start = kept[i].start;
     if (kept[i].len - *total <= *total / 8) {

@@ -119,7 +119,7 @@ static void learn(struct arena *a, uint64_t now) {
     if (a->wanted_back > 0)
         budget_regret(a->wanted_back, a->wanted_back_at, now);
     else if (free_resident(a) < a->published_resident && budget_is_learned())
-        budget_confirm(now);
+        budget_confirm(a->published_resident - free_resident(a), now);
     a->wanted_back = 0;
 }
 

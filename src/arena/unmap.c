@@ -1,36 +1,21 @@
 #include "arena/unmap.h"
 
-#include <stdatomic.h>
+#include <stdbool.h>
 
-#include "base/compiler.h"
+#include "base/leftover.h"
 #include "os/os.h"
 
-/* At the start of the range that it tells of. */
-struct refused {
-    struct refused *next;
-    size_t len;
-};
-
-static _Atomic(struct refused *) refused;
-
-static void keep(struct refused *r) {
-    r->next = atomic_load_explicit(&refused, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&refused, &r->next, r, memory_order_release,
-                                                  memory_order_relaxed)) {
-    }
-}
+static _Atomic(struct leftover *) refused;
 
 void unmap_refused(void) {
-    if (LIKELY(atomic_load_explicit(&refused, memory_order_relaxed) == NULL))
-        return;
-    struct refused *r = atomic_exchange_explicit(&refused, NULL, memory_order_acquire);
     bool works = true;
-    while (r != NULL) {
-        struct refused *next = r->next;
-        works = works && os_unmap(r, r->len);
+    struct leftover *next;
+    for (struct leftover *r = leftover_take_all(&refused); r != NULL; r = next) {
+        size_t len = r->len;
+        next = r->next;
+        works = works && os_unmap(r, len);
         if (!works)
-            keep(r);
-        r = next;
+            leftover_push(&refused, r, len);
     }
 }
 
@@ -40,7 +25,5 @@ void unmap_for_good(char *mapping, size_t len) {
         return;
     }
     os_purge(mapping, len);
-    struct refused *r = (struct refused *)mapping;
-    r->len = len;
-    keep(r);
+    leftover_push(&refused, mapping, len);
 }

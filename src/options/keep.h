@@ -52,35 +52,36 @@ static inline size_t keep_learned_below_peak(const struct keep *k, size_t in_use
     return size_min(keep_learned(k, now), peak > in_use ? peak - in_use : 0);
 }
 
+/* What may be free and resident of everybody, before anything is learned. */
+static inline size_t keep_share(size_t in_use, size_t floor) {
+    return size_max(in_use / KEEP_SHARE, floor);
+}
+
 /* The free bytes that may be resident while `in_use` bytes are not free. */
 static inline size_t keep_limit(const struct keep *k, size_t in_use, size_t floor, uint64_t now) {
-    return size_max(in_use / KEEP_SHARE, floor) + keep_learned_below_peak(k, in_use, now);
+    return keep_share(in_use, floor) + keep_learned_below_peak(k, in_use, now);
 }
 
 /* The same where free memory has holes of the wrong sizes, so that a program that replaces blocks of all
    sizes never gets by with the room below its peak: as much again as is in use may be learned. */
 static inline size_t keep_limit_with_holes(const struct keep *k, size_t in_use, size_t floor, uint64_t now) {
     size_t learned = size_min(keep_learned(k, now), in_use);
-    return size_max(in_use / KEEP_SHARE, floor) + size_max(learned, keep_learned_below_peak(k, in_use, now));
+    return keep_share(in_use, floor) + size_max(learned, keep_learned_below_peak(k, in_use, now));
 }
 
-/* `bytes` that were purged at `purged_at` are wanted again. */
-static inline void keep_regret(struct keep *k, size_t bytes, uint64_t purged_at, uint64_t now) {
+/* `bytes` that were purged at `purged_at` are wanted again.  False: so late that it is no lesson. */
+static inline bool keep_regret(struct keep *k, size_t bytes, uint64_t purged_at, uint64_t now) {
     if (now - purged_at > KEEP_SOON_US)
-        return;
+        return false;
     k->learned = keep_learned(k, now) + 2 * bytes;
     k->at = now;
+    return true;
 }
 
-/* Memory beyond the share was there when it was wanted. */
-static inline void keep_confirm(struct keep *k, uint64_t now) {
-    k->learned = keep_learned(k, now);
-    k->at = now;
-}
-
-/* The same for `bytes` of it.  One small block that is used again does not confirm that a hundred are wanted: a
-   quarter of what was learned has to be, in the time in which it would halve. */
-static inline void keep_reused(struct keep *k, size_t bytes, uint64_t now) {
+/* `bytes` that are resident only because of what was learned are used again.  One small block that comes again
+   and again does not confirm that a hundred are wanted: a quarter of what was learned has to be, in the time
+   in which it would halve. */
+static inline void keep_confirm(struct keep *k, size_t bytes, uint64_t now) {
     if (now - k->reused_since > KEEP_HALVES_US) {
         k->reused = 0;
         k->reused_since = now;
@@ -88,7 +89,8 @@ static inline void keep_reused(struct keep *k, size_t bytes, uint64_t now) {
     k->reused += bytes;
     if (k->reused < keep_learned(k, now) / 4)
         return;
-    keep_confirm(k, now);
+    k->learned = keep_learned(k, now);
+    k->at = now;
     k->reused = 0;
     k->reused_since = now;
 }

@@ -2,7 +2,6 @@
 
 #include "chunk/footprint.h"
 #include "options/options.h"
-#include "runs/purge.h"
 #include "runs/size_class.h"
 #include "runs/space.h"
 
@@ -69,7 +68,7 @@ void idle_after_give(struct idle_list *l, struct run *r, unsigned pages) {
     count(r, __builtin_popcount(became), __builtin_popcount(became));
 }
 
-/* The pages [first, last] are wanted again. */
+/* So many pages that were given back are wanted again. */
 static void regret(struct run *r, unsigned gone_pages) {
     uint64_t now = os_recent_us();
     uint32_t since = (uint32_t)(now / 1000) - r->gone_ms;
@@ -104,38 +103,22 @@ static struct run *first_of(const struct idle_list *l) {
     return (struct run *)((char *)l->head.next - offsetof(struct run, idle_link));
 }
 
-bool idle_purge(struct idle_list *l, unsigned most, bool aged) {
+bool idle_purge(struct idle_list *l, size_t most, enum purge_why why) {
     uint32_t now_ms = (uint32_t)(os_recent_us() / 1000);
+    const struct run *stayed = NULL; /* the first of those that went to the end */
     bool went = false;
-    for (unsigned i = 0; i < most && !list_empty(&l->head); i++) {
+    for (size_t i = 0; i < most && !list_empty(&l->head) && first_of(l) != stayed; i++) {
         struct run *r = first_of(l);
-        if (aged && now_ms - r->idle_ms < option(OPT_PURGE_DELAY))
+        if (why == PURGE_AGED && now_ms - r->idle_ms < option(OPT_PURGE_DELAY))
             break;
         list_remove(&r->idle_link);
-        if (purge_idle(r, aged ? PURGE_AGED : PURGE_BEYOND_SHARE))
+        if (purge_idle(r, why)) {
             went = true;
-        else
-            list_insert_after(l->head.prev, &r->idle_link); /* it may stay, or its huge page shall */
-    }
-    return went;
-}
-
-bool idle_purge_all(struct idle_list *l) {
-    bool went = false;
-    struct idle_list stay;
-    list_init(&stay.head);
-    while (!list_empty(&l->head)) {
-        struct run *r = first_of(l);
-        list_remove(&r->idle_link);
-        if (purge_idle(r, PURGE_ALL))
-            went = true;
-        else
-            list_insert_after(&stay.head, &r->idle_link);
-    }
-    while (!list_empty(&stay.head)) {
-        struct link *l1 = stay.head.next;
-        list_remove(l1);
-        list_insert_after(l->head.prev, l1);
+            continue;
+        }
+        list_insert_after(l->head.prev, &r->idle_link); /* it may stay, or its huge page shall */
+        if (stayed == NULL)
+            stayed = r;
     }
     return went;
 }

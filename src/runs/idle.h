@@ -4,7 +4,7 @@
 #ifndef RUNG_RUNS_IDLE_H
 #define RUNG_RUNS_IDLE_H
 
-#include "runs/window.h"
+#include "runs/purge.h"
 
 /* The runs of one size that have idle pages, those first that have had them longest. */
 struct idle_list {
@@ -33,11 +33,8 @@ void idle_before_take(struct run *r, size_t offset, size_t end);
 /* r becomes free whole, or is looked at no more. */
 void idle_forget(struct run *r);
 
-/* Purges idle pages of up to `most` runs, as far as they may not stay.  `aged`: of those only that are
-   idle for purge_delay.  True if any went. */
-bool idle_purge(struct idle_list *l, unsigned most, bool aged);
-
-/* All of them, whatever may stay. */
-bool idle_purge_all(struct idle_list *l);
+/* Purges idle pages of up to `most` runs, as far as they may not stay; those that went idle last are looked at
+   last, and not at all if they are younger than PURGE_AGED asks for.  True if any went. */
+bool idle_purge(struct idle_list *l, size_t most, enum purge_why why);
 
 #endif

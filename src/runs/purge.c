@@ -45,7 +45,7 @@ static size_t aged_limit(uint64_t now) {
 }
 
 bool purge_keeps_beyond_share(void) {
-    return resident_free() > size_max(space_totals.in_use / KEEP_SHARE, option(OPT_RUN_KEEP));
+    return resident_free() > keep_share(space_totals.in_use, option(OPT_RUN_KEEP));
 }
 
 bool purge_wants_idle(void) {
@@ -67,10 +67,9 @@ void purge_nudge_idle(void) {
 }
 
 bool purge_regret(size_t bytes, uint64_t purged_us, uint64_t now) {
-    if (now - purged_us > KEEP_SOON_US)
+    if (!keep_regret(&space_keep, bytes, purged_us, now))
         return false;
     counter_add(COUNT_PURGE_REGRETS, bytes);
-    keep_regret(&space_keep, bytes, purged_us, now);
     return true;
 }
 
@@ -181,25 +180,26 @@ static size_t purge_some(size_t most, bool aged, uint64_t now) {
     return went;
 }
 
-bool purge_beyond_share(size_t bytes) {
+void purge_beyond_share(size_t bytes) {
     uint64_t now = os_recent_us();
     size_t limit = limit_now(now);
     size_t resident = resident_free();
     if (leaves_to_age(resident))
         purger_nudge();
     if (resident <= limit + SLACK)
-        return false;
+        return;
     size_t most = whole_pages_in(size_min(resident - limit, 2 * bytes + SHARE_STEP));
     size_t went = purge_some(most, true, now);
     if (went < most)
         went += purge_some(most - went, false, now);
-    return went > 0;
+    if (went > 0)
+        space_drop_surplus();
 }
 
 void purge_before_growth(void) {
     static size_t peak; /* of what may be resident, bytes */
     size_t resident = space_totals.in_use + space_totals.resident_free;
-    size_t floor = size_max(option(OPT_RUN_KEEP), space_totals.in_use / KEEP_SHARE);
+    size_t floor = keep_share(space_totals.in_use, option(OPT_RUN_KEEP));
     floor += size_min(keep_learned(&space_keep, os_recent_us()), 2 * floor);
     if (resident <= peak)
         return;

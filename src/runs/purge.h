@@ -5,7 +5,8 @@
  *
  * What was purged is known to be gone: it is not purged twice, and a large block on it is known to be
  * zero.  Where huge pages were asked for, a group of 2 MiB goes back whole, when all of it is free; or
- * it is given up as a huge page once the half of it is free, and never becomes one again. */
+ * it is given up as a huge page once the half of it is free.  It becomes one again only for a large block
+ * that wants all of it back soon. */
 #ifndef RUNG_RUNS_PURGE_H
 #define RUNG_RUNS_PURGE_H
 
@@ -13,8 +14,8 @@
 
 /* ---- lock of space held ---- */
 
-/* `bytes` have just become free.  True if any pages went. */
-bool purge_beyond_share(size_t bytes);
+/* `bytes` have just become free. */
+void purge_beyond_share(size_t bytes);
 
 void purge_by_age(void);
 

@@ -91,7 +91,7 @@ static void rove(unsigned visit) {
     struct run_bin *rb = &run_bins[atomic_fetch_add_explicit(&rover, 1, memory_order_relaxed) % RUN_BINS];
     if (!rb->used || !lock_try(&rb->lock))
         return;
-    (void)idle_purge(&rb->idle, 4, !purge_wants_idle());
+    (void)idle_purge(&rb->idle, 4, purge_wants_idle() ? PURGE_BEYOND_SHARE : PURGE_AGED);
     lock_release(&rb->lock);
 }
 
@@ -255,7 +255,7 @@ bool runs_give(unsigned bin, void *const *objects, size_t n) {
     for (size_t i = 0; i < n;)
         i += give_to_run(rb, bin, objects + i, n - i);
     if (UNLIKELY(purge_wants_idle()))
-        (void)idle_purge(&rb->idle, 8, false);
+        (void)idle_purge(&rb->idle, 8, PURGE_BEYOND_SHARE);
     unsigned visit = rb->visits++;
     lock_release(&rb->lock);
     purge_nudge_idle();
@@ -287,7 +287,7 @@ bool runs_purge_idle(void) {
         struct run_bin *rb = &run_bins[bin];
         if (!rb->used || !lock_take(&rb->lock))
             continue;
-        gave |= idle_purge_all(&rb->idle);
+        gave |= idle_purge(&rb->idle, SIZE_MAX, PURGE_ALL);
         lock_release(&rb->lock);
     }
     return gave;
@@ -300,7 +300,7 @@ bool runs_purge_aged(void) {
         struct run_bin *rb = &run_bins[bin];
         bool went = rb->used;
         while (went && lock_take(&rb->lock)) {
-            went = idle_purge(&rb->idle, AT_A_TIME, true);
+            went = idle_purge(&rb->idle, AT_A_TIME, PURGE_AGED);
             gave |= went;
             lock_release(&rb->lock);
         }

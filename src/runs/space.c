@@ -1,6 +1,6 @@
 #include "runs/space.h"
 
-#include "base/counter.h"
+#include "base/leftover.h"
 #include "chunk/footprint.h"
 #include "guard/assert.h"
 #include "options/options.h"
@@ -196,7 +196,7 @@ static void learn(struct run_window *w, size_t page, size_t n, size_t resident) 
     size_t a_group = whole_pages_in(GROUP);
     uint64_t now = os_recent_us();
     if (resident > 0 && purge_keeps_beyond_share())
-        keep_reused(&space_keep, resident * os_facts.page, now);
+        keep_confirm(&space_keep, resident * os_facts.page, now);
     if (resident == n)
         return;
     for (size_t from = page, to; from < page + n; from = to) {
@@ -243,28 +243,27 @@ struct wish {
     bool slot; /* for a run */
 };
 
-static char *claim_free(struct run_window *w, struct wish x, enum page_state *state) {
+/* In pages that are resident, or in any that are free. */
+static char *claim_in(struct run_window *w, bool resident, struct wish x, enum page_state *state) {
     size_t end = pages_a_window();
-    if (w->free_pages < x.n)
+    if ((resident ? w->resident_pages : w->free_pages) < x.n)
         return NULL;
-    size_t page = place_find(&w->free_places, w->free, end, x.n, x.align, x.slot);
+    size_t page = place_find(resident ? &w->resident_places : &w->free_places,
+                             resident ? w->resident : w->free, end, x.n, x.align, x.slot);
     return page < end && claim(w, page, x.n, state) ? page_start(w, page) : NULL;
 }
 
-static char *claim_resident(struct run_window *w, struct wish x, enum page_state *state) {
-    size_t end = pages_a_window();
-    if (w->resident_pages < x.n)
-        return NULL;
-    size_t page = place_find(&w->resident_places, w->resident, end, x.n, x.align, x.slot);
-    return page < end && claim(w, page, x.n, state) ? page_start(w, page) : NULL;
+static char *claim_in_any(enum space_kind kind, bool resident, struct wish x, enum page_state *state) {
+    char *start = NULL;
+    for (struct run_window *w = space_windows[kind].oldest; w != NULL && start == NULL; w = w->newer)
+        start = claim_in(w, resident, x, state);
+    return start;
 }
 
 static char *take_held(enum space_kind kind, struct wish x, enum page_state *state) {
-    char *start = NULL;
-    for (struct run_window *w = space_windows[kind].oldest; w != NULL && start == NULL; w = w->newer)
-        start = claim_resident(w, x, state);
-    for (struct run_window *w = space_windows[kind].oldest; w != NULL && start == NULL; w = w->newer)
-        start = claim_free(w, x, state);
+    char *start = claim_in_any(kind, true, x, state);
+    if (start == NULL)
+        start = claim_in_any(kind, false, x, state);
     if (start != NULL)
         return start;
     if (UNLIKELY((self.due & DUE_REFUSED) != 0))
@@ -272,7 +271,7 @@ static char *take_held(enum space_kind kind, struct wish x, enum page_state *sta
     struct run_window *w = add_window(kind);
     if (w == NULL)
         return NULL;
-    start = claim_free(w, x, state);
+    start = claim_in(w, false, x, state);
     if (start == NULL)
         (void)drop_window(w);
     return start;
@@ -307,7 +306,7 @@ bool space_extend(char *start, size_t bytes, size_t more) {
 
 /* ---- giving ---- */
 
-void space_give_held(char *start, size_t bytes, uint16_t gone) {
+static void give_held(char *start, size_t bytes, uint16_t gone) {
     assert_argument(lock_is_mine(&space_lock));
     struct run_window *w = window_of(start);
     size_t page = page_number(start);
@@ -333,43 +332,27 @@ void space_give_held(char *start, size_t bytes, uint16_t gone) {
     count_group_pages(w, page, n, 1);
     space_totals.in_use -= bytes;
     space_totals.resident_free += resident * os_facts.page;
-    if (purge_beyond_share(bytes))
-        space_drop_surplus();
+    purge_beyond_share(bytes);
 }
 
-/* A range that came while the lock was not to be had, kept in its own first words. */
-struct left {
-    struct left *next;
-    size_t bytes;
-};
-static _Atomic(struct left *) lefts;
-
-static void leave(char *start, size_t bytes) {
-    struct left *l = (struct left *)start;
-    l->bytes = bytes;
-    l->next = atomic_load_explicit(&lefts, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&lefts, &l->next, l, memory_order_release,
-                                                  memory_order_relaxed)) {
-    }
-}
+/* Ranges that came while the lock was not to be had. */
+static _Atomic(struct leftover *) leftovers;
 
 static void gather(void) {
-    struct left *l = atomic_exchange_explicit(&lefts, NULL, memory_order_acquire);
-    while (l != NULL) {
-        struct left *next = l->next;
-        space_give_held((char *)l, l->bytes, 0);
-        l = next;
+    struct leftover *next;
+    for (struct leftover *r = leftover_take_all(&leftovers); r != NULL; r = next) {
+        next = r->next;
+        give_held((char *)r, r->len, 0);
     }
 }
 
 void space_give(char *start, size_t bytes, uint16_t gone) {
     if (!lock_take(&space_lock)) {
-        leave(start, bytes);
+        leftover_push(&leftovers, start, bytes);
         return;
     }
-    if (UNLIKELY(atomic_load_explicit(&lefts, memory_order_relaxed) != NULL))
-        gather();
-    space_give_held(start, bytes, gone);
+    gather();
+    give_held(start, bytes, gone);
     purge_by_age();
     space_leave();
 }

@@ -33,9 +33,6 @@ char *space_take(enum space_kind kind, size_t bytes, size_t align, enum page_sta
 /* Gives whole pages back; `gone` has bit p set when page p of the first 16 is not resident any more. */
 void space_give(char *start, size_t bytes, uint16_t gone);
 
-/* The same; lock of space held. */
-void space_give_held(char *start, size_t bytes, uint16_t gone);
-
 /* Makes `bytes` at start `more` longer, in place.  False: those pages are taken. */
 bool space_extend(char *start, size_t bytes, size_t more);
 

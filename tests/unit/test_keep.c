@@ -110,9 +110,9 @@ static void test_lessons_add_up(void **state) {
 static void test_confirmed_is_what_is_left(void **state) {
     (void)state;
     struct keep k = {.learned = 64 * MIB, .at = START};
-    keep_confirm(&k, START + KEEP_HALVES_US - 1);
+    keep_confirm(&k, 64 * MIB, START + KEEP_HALVES_US - 1);
     assert_int_equal(keep_learned(&k, START + 2 * KEEP_HALVES_US - 2), 64 * MIB);
-    keep_confirm(&k, START + 3 * KEEP_HALVES_US - 1);
+    keep_confirm(&k, 64 * MIB, START + 3 * KEEP_HALVES_US - 1);
     assert_int_equal(keep_learned(&k, START + 3 * KEEP_HALVES_US - 1), 16 * MIB);
 }
 
@@ -122,8 +122,8 @@ static void test_a_little_that_is_used_confirms_little(void **state) {
     struct keep little = {.learned = 64 * MIB, .at = START};
     struct keep much = little;
     for (unsigned i = 1; i <= 15; i++) {
-        keep_reused(&little, MIB / 2, START + i * SECOND / 4);
-        keep_reused(&much, 2 * MIB, START + i * SECOND / 4);
+        keep_confirm(&little, MIB / 2, START + i * SECOND / 4);
+        keep_confirm(&much, 2 * MIB, START + i * SECOND / 4);
     }
     assert_int_equal(keep_learned(&little, START + KEEP_HALVES_US + SECOND), 32 * MIB);
     assert_int_equal(keep_learned(&much, START + KEEP_HALVES_US + SECOND), 64 * MIB);
