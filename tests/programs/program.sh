@@ -104,6 +104,45 @@ run_job() {
 }
 
 test_program() {
+  : "${RUNG_LIB:?set it to the absolute path of librung.so}"
+  [[ $RUNG_LIB == /* && $RUNG_LIB != *[:\ ]* && -r $RUNG_LIB ]] ||
+    fail "RUNG_LIB must be the absolute path of a library, without colons and blanks: $RUNG_LIB"
+  RUNG_LIB=$(readlink -f -- "$RUNG_LIB") # as /proc/PID/maps names it
+  unset LD_PRELOAD
+  work=$(mktemp -d "${TMPDIR:-/tmp}/rung-programs.XXXXXX")
+  trap 'rm -rf "$work"' EXIT
+  mkdir "$work/input"
+  (cd "$work/input" && prepare)
+
+  run_job plain
+  [ -s "$work/plain.stdout" ] || fail 'the job printed nothing, so nothing would be compared'
+  local profile
+  for profile in "${profiles[@]}"; do
+    printf 'profile %s: ' "$profile"
+    export RUNG_OPTIONS=profile=$profile
+    rm -rf "$work"/preloaded*
+    run_preloaded
+  done
+}
+
+# What is asked of one profile.
+run_preloaded() {
+  run_job preloaded env LD_PRELOAD="$RUNG_LIB"
+  if grep -F 'LD_PRELOAD cannot be preloaded' "$work/preloaded.stderr"; then
+    fail "the dynamic linker refused $RUNG_LIB"
+  fi
+  cmp "$work/plain.stdout" "$work/preloaded.stdout" || fail 'the job printed something else under Rung'
+  diff -r "$work/plain" "$work/preloaded" || fail 'the job wrote something else under Rung'
+  printf 'equal: %s bytes printed, %s files written\n' "$(stat -c %s "$work/plain.stdout")" \
+    "$(find "$work/plain" -type f | wc -l)"
+
+  check_mapped "${waiter[@]}"
+  if declare -F extra >/dev/null; then
+    (cd "$work" && extra)
+  fi
+}
+
+program() {
   need_commands
   case ${1-test} in
     test) test_program ;;
