@@ -84,3 +84,23 @@ int pages_of_4k_strict(void **state) {
     pages_are(4 * KIB, true);
     return 0;
 }
+
+uint64_t the_time;
+
+void time_passes(uint64_t us) {
+    the_time += us;
+    double_set_clock(the_time);
+}
+
+void stand_still(size_t keep) {
+    the_time = 1000 * SECOND;
+    double_set_clock(the_time);
+    assume(OPT_PURGE_DELAY, 0);
+    assume(OPT_RUN_HUGE_FROM, 0);
+    assume(OPT_RUN_KEEP, keep);
+}
+
+void give_spans(char **spans, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        span_give(spans[i]);
+}

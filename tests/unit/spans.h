@@ -22,6 +22,17 @@ size_t span_bytes(const char *start);
 /* Of the page at `at`, which nobody has. */
 bool span_page_is_resident(const char *at);
 
+void give_spans(char **spans, size_t n);
+
+/* A clock that stands until time_passes(), nothing by age, no huge pages, and `keep` bytes may stay. */
+void stand_still(size_t keep);
+extern uint64_t the_time;
+void time_passes(uint64_t us);
+#define SECOND ((uint64_t)1000000)
+
+/* Bytes purged by f. */
+#define PURGED_BY(f) (double_count_from_here(), (f), double_bytes(VERB_PURGE))
+
 /* What the "kernel" has as its page, and whether it counts each promise of memory. */
 void pages_are(size_t bytes, bool strict_commit);
 

@@ -11,36 +11,11 @@
 #define SLACK (512 * KIB)
 
 #define PAGE (os_facts.page)
-#define SECOND ((uint64_t)1000000)
-
-static uint64_t now;
-
-static void time_passes(uint64_t us) {
-    now += us;
-    double_set_clock(now);
-}
-
-/* A clock that stands, nothing by age, no huge pages, and `keep` bytes may stay. */
-static void begin(size_t keep) {
-    now = 1000 * SECOND;
-    double_set_clock(now);
-    assume(OPT_PURGE_DELAY, 0);
-    assume(OPT_RUN_HUGE_FROM, 0);
-    assume(OPT_RUN_KEEP, keep);
-}
 
 static void take_spans(char **spans, size_t n, enum space_kind kind, size_t bytes) {
     for (size_t i = 0; i < n; i++)
         spans[i] = span_take(kind, bytes);
 }
-
-static void give_spans(char **spans, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        span_give(spans[i]);
-}
-
-/* Bytes purged by f. */
-#define PURGED_BY(f) (double_count_from_here(), (f), double_bytes(VERB_PURGE))
 
 /* Something that takes nothing and gives nothing, but passes by. */
 static void pass_by(void) {
@@ -61,7 +36,7 @@ static void test_the_floor_and_the_share(void **state) {
     (void)state;
     enum { N = 40 };
     char *p[N];
-    begin(2 * MIB);
+    stand_still(2 * MIB);
     take_spans(p, N, SPACE_LARGE, MIB);
     for (size_t i = 0; i < N; i++) {
         span_give(p[N - 1 - i]);
@@ -80,7 +55,7 @@ static void test_bounded_steps(void **state) {
     (void)state;
     enum { N = 40, SMALL = 100 };
     char *p[N], *small[SMALL];
-    begin(1024 * MIB);
+    stand_still(1024 * MIB);
     take_spans(small, SMALL, SPACE_LARGE, PAGE);
     take_spans(p, N, SPACE_LARGE, MIB);
     give_spans(p, N);
@@ -102,7 +77,7 @@ static void test_the_highest_go_first(void **state) {
     (void)state;
     enum { N = 16 };
     char *p[N];
-    begin(1024 * MIB);
+    stand_still(1024 * MIB);
     take_spans(p, N, SPACE_LARGE, MIB);
     char *end = p[N - 1] + MIB;
     give_spans(p, N);
@@ -118,7 +93,7 @@ static void test_the_highest_go_first(void **state) {
 /* What was not wanted since the last look goes before what has just come, wherever it lies. */
 static void test_the_older_go_first(void **state) {
     (void)state;
-    begin(4 * MIB);
+    stand_still(4 * MIB);
     assume(OPT_PURGE_DELAY, 1000);
     char *a = span_take(SPACE_LARGE, 4 * MIB), *b = span_take(SPACE_LARGE, 4 * MIB);
     char *last = span_take(SPACE_LARGE, PAGE);
@@ -138,7 +113,7 @@ static void test_the_older_go_first(void **state) {
 
 /* Free bytes below the share, which age takes all the same; `in_use` stays. */
 static void begin_with_free(char **in_use, size_t n, size_t free_bytes) {
-    begin(0);
+    stand_still(0);
     take_spans(in_use, n, SPACE_LARGE, 16 * MIB);
     char *p = span_take(SPACE_LARGE, free_bytes);
     assume(OPT_PURGE_DELAY, 1000);
@@ -237,7 +212,7 @@ static void test_nothing_goes_twice(void **state) {
     (void)state;
     enum { N = 20 };
     char *p[N];
-    begin(0);
+    stand_still(0);
     take_spans(p, N, SPACE_LARGE, MIB);
     give_spans(p, N);
     assert_int_equal(double_bytes(VERB_PURGE), N * MIB);
@@ -254,7 +229,7 @@ static void test_the_gaps_alone_go(void **state) {
     (void)state;
     enum { N = 20 };
     char *p[N];
-    begin(0);
+    stand_still(0);
     take_spans(p, N, SPACE_LARGE, MIB);
     char *base = p[0];
     give_spans(p, N);
@@ -277,7 +252,7 @@ static void test_the_gaps_alone_go(void **state) {
 static void test_gone_pages_are_zero(void **state) {
     (void)state;
     enum page_state s;
-    begin(0);
+    stand_still(0);
     char *p = span_take(SPACE_LARGE, 4 * MIB);
     memset(p, 0x77, 4 * MIB);
     span_give(p);
@@ -295,7 +270,7 @@ static void test_gone_pages_are_zero(void **state) {
 static void test_refused(void **state) {
     (void)state;
     enum page_state s;
-    begin(0);
+    stand_still(0);
     char *p = span_take(SPACE_LARGE, 4 * MIB);
     memset(p, 0x77, 4 * MIB);
     double_fail_verb(VERB_PURGE);
@@ -316,7 +291,7 @@ static void test_refused(void **state) {
 static void test_refused_once(void **state) {
     (void)state;
     enum page_state s;
-    begin(0);
+    stand_still(0);
     char *a = span_take(SPACE_LARGE, MIB), *b = span_take(SPACE_LARGE, MIB);
     memset(a, 0x77, MIB);
     memset(b, 0x77, MIB);
@@ -340,7 +315,7 @@ static void test_closed(void **state) {
     (void)state;
     enum page_state s;
     pages_are(4 * KIB, true);
-    begin(0);
+    stand_still(0);
     char *a = span_take(SPACE_LARGE, MIB), *b = span_take(SPACE_LARGE, MIB);
     size_t system = space_totals.system;
     span_give(b);
@@ -367,7 +342,7 @@ static void calloc_is_zero(void) {
     enum { N = 12 };
     static const size_t sizes[N] = {16, 100, 1000, 5000, 30000, 40000, 70000, 250000, 300000, 1 << 20, 3 << 20, 8 << 20};
     void *p[N];
-    begin(0);
+    stand_still(0);
     assume(OPT_RUNS, 1);
     assume(OPT_RUN_BLOCK_MAX, 32 * MIB);
     for (int round = 0; round < 4; round++) {
@@ -422,7 +397,7 @@ static void test_one_swing_is_enough(void **state) {
     (void)state;
     enum { N = 50 };
     char *p[N];
-    begin(1 * MIB);
+    stand_still(1 * MIB);
     take_spans(p, N, SPACE_LARGE, MIB);
     size_t regrets = counter_get(COUNT_PURGE_REGRETS);
     assert_true(swing(p, N, SECOND / 10) >= (N - 2) * MIB);
@@ -437,7 +412,7 @@ static void test_what_was_learned_is_forgotten(void **state) {
     (void)state;
     enum { N = 50 };
     char *p[N];
-    begin(1 * MIB);
+    stand_still(1 * MIB);
     take_spans(p, N, SPACE_LARGE, MIB);
     (void)swing(p, N, SECOND / 10);
     assert_int_equal(swing(p, N, SECOND / 10), 0);
@@ -451,7 +426,7 @@ static void test_what_is_used_is_confirmed(void **state) {
     (void)state;
     enum { N = 50 };
     char *p[N];
-    begin(1 * MIB);
+    stand_still(1 * MIB);
     take_spans(p, N, SPACE_LARGE, MIB);
     (void)swing(p, N, SECOND / 10);
     for (int i = 0; i < 20; i++)
@@ -464,13 +439,13 @@ static void test_the_share_confirms_nothing(void **state) {
     (void)state;
     enum { N = 50 };
     char *p[N];
-    begin(1 * MIB);
+    stand_still(1 * MIB);
     take_spans(p, N, SPACE_LARGE, MIB);
     (void)swing(p, N, SECOND / 10);
-    assert_true(keep_learned(&space_keep, now) >= N * MIB);
+    assert_true(keep_learned(&space_keep, the_time) >= N * MIB);
     for (int i = 0; i < 20; i++)
         assert_int_equal(swing(p, 1, KEEP_HALVES_US / 4), 0);
-    assert_in_range(keep_learned(&space_keep, now), 1, 2 * N * MIB >> 9);
+    assert_in_range(keep_learned(&space_keep, the_time), 1, 2 * N * MIB >> 9);
 }
 
 /* Who comes back late has done without it. */
@@ -478,11 +453,11 @@ static void test_slow_swings_teach_nothing(void **state) {
     (void)state;
     enum { N = 50 };
     char *p[N];
-    begin(1 * MIB);
+    stand_still(1 * MIB);
     take_spans(p, N, SPACE_LARGE, MIB);
     for (int i = 0; i < 4; i++)
         assert_true(swing(p, N, KEEP_SOON_US + 1) >= (N - 2) * MIB);
-    assert_int_equal(keep_learned(&space_keep, now), 0);
+    assert_int_equal(keep_learned(&space_keep, the_time), 0);
 }
 
 /* ---- growth ---- */
@@ -491,7 +466,7 @@ static void test_growth_takes_what_lies_free(void **state) {
     (void)state;
     enum { N = 30 };
     char *p[N];
-    begin(1 * MIB);
+    stand_still(1 * MIB);
     take_spans(p, N, SPACE_LARGE, MIB);
     size_t peak = N * MIB;
     assume(OPT_RUN_KEEP, 64 * MIB);
@@ -515,174 +490,13 @@ static void test_below_the_peak_nothing_goes(void **state) {
     (void)state;
     enum { N = 30 };
     char *p[N];
-    begin(64 * MIB);
+    stand_still(64 * MIB);
     take_spans(p, N, SPACE_LARGE, MIB);
     give_spans(p, N);
     assume(OPT_RUN_KEEP, 0);
     double_count_from_here();
     take_spans(p, N, SPACE_LARGE, MIB);
     assert_int_equal(double_bytes(VERB_PURGE), 0);
-    assert_sound();
-}
-
-/* ---- huge pages ---- */
-
-enum { RUNS_A_GROUP = GROUP / RUN_SIZE };
-
-static struct group *group_at(size_t i) {
-    return &space_windows[SPACE_SMALL].oldest->group[i];
-}
-
-/* Groups 1 to `groups` full of slots, in p; huge pages were asked for. */
-static void begin_with_huge(char **p, size_t groups) {
-    begin(0);
-    assume(OPT_RUN_HUGE_FROM, 1);
-    for (size_t i = HEAD_RUNS; i < RUNS_A_GROUP; i++)
-        (void)span_slot(SPACE_SMALL);
-    for (size_t i = 0; i < groups * RUNS_A_GROUP; i++)
-        p[i] = span_slot(SPACE_SMALL);
-    for (size_t i = 1; i <= groups; i++) {
-        assert_true(group_at(i)->huge);
-        assert_ptr_equal(p[(i - 1) * RUNS_A_GROUP], (char *)window_of(p[0]) + i * GROUP);
-    }
-    double_count_from_here();
-}
-
-static void test_a_huge_page_is_broken_at_half(void **state) {
-    (void)state;
-    char *p[3 * RUNS_A_GROUP];
-    begin_with_huge(p, 3);
-    char **group = p + RUNS_A_GROUP; /* the second */
-    size_t at = 0;
-    assume(OPT_RUN_KEEP, 64 * MIB);
-    for (; at < RUNS_A_GROUP / 2 - 1; at++)
-        span_give(group[at * 5 % RUNS_A_GROUP]);
-    assert_false(purge_free_pages(0)); /* whatever may stay, half a huge page is more than nothing */
-    assert_int_equal(double_bytes(VERB_PURGE) + double_bytes(VERB_ADVISE_SMALL), 0);
-    assert_true(group_at(2)->huge);
-    span_give(group[at * 5 % RUNS_A_GROUP]);
-    at++;
-    assert_true(purge_free_pages(0));
-    assert_int_equal(double_calls(VERB_ADVISE_SMALL), 1);
-    assert_int_equal(double_bytes(VERB_ADVISE_SMALL), GROUP);
-    assert_false(group_at(2)->huge);
-    assert_int_equal(double_bytes(VERB_PURGE), GROUP / 2);
-    assert_int_equal(space_totals.resident_free, 0);
-    for (; at < RUNS_A_GROUP; at++) { /* and now it is one no more: slot by slot */
-        span_give(group[at * 5 % RUNS_A_GROUP]);
-        assert_int_equal(PURGED_BY(purge_free_pages(0)), RUN_SIZE);
-    }
-    for (size_t i = 0; i < RUNS_A_GROUP; i++)
-        group[i] = span_slot(SPACE_SMALL);
-    assert_false(group_at(2)->huge);
-    assert_true(group_at(1)->huge && group_at(3)->huge);
-    assert_sound();
-}
-
-static void test_a_huge_page_goes_whole(void **state) {
-    (void)state;
-    char *p[3 * RUNS_A_GROUP];
-    begin_with_huge(p, 3);
-    assume(OPT_RUN_KEEP, 64 * MIB);
-    for (size_t i = 0; i < RUNS_A_GROUP; i++)
-        span_give(p[RUNS_A_GROUP + i]);
-    for (size_t i = 0; i < 4; i++)
-        span_give(p[2 * RUNS_A_GROUP + i]);
-    assert_true(purge_free_pages(0));
-    assert_int_equal(double_calls(VERB_ADVISE_SMALL), 0);
-    assert_int_equal(double_calls(VERB_PURGE), 1);
-    assert_int_equal(double_bytes(VERB_PURGE), GROUP);
-    assert_true(group_at(2)->huge);
-    assert_int_equal(space_totals.resident_free, 4 * RUN_SIZE);
-    assert_sound();
-}
-
-/* Idle pages of its runs count as free ones, when it is about a group's half. */
-static void test_idle_pages_count_for_the_half(void **state) {
-    (void)state;
-    char *p[RUNS_A_GROUP];
-    begin_with_huge(p, 1);
-    size_t slot = RUN_SIZE / PAGE;
-    give_spans(p, RUNS_A_GROUP / 4);
-    assert_int_equal(double_bytes(VERB_PURGE), 0);
-    group_at(1)->idle = (uint16_t)(RUNS_A_GROUP / 4 * slot - 1);
-    assert_false(purge_free_pages(0));
-    group_at(1)->idle = (uint16_t)(RUNS_A_GROUP / 4 * slot);
-    assert_true(purge_free_pages(0));
-    group_at(1)->idle = 0;
-    assert_int_equal(double_bytes(VERB_PURGE), RUNS_A_GROUP / 4 * RUN_SIZE);
-    assert_int_equal(double_calls(VERB_ADVISE_SMALL), 1);
-    assert_sound();
-}
-
-/* The kernel may refuse what is only advice. */
-static void test_breaking_refused(void **state) {
-    (void)state;
-    char *p[RUNS_A_GROUP];
-    begin_with_huge(p, 1);
-    double_fail_verb(VERB_ADVISE_SMALL);
-    give_spans(p, RUNS_A_GROUP / 2);
-    (void)purge_free_pages(0);
-    assert_true(double_failures() > 0);
-    assert_false(group_at(1)->huge);
-    assert_int_equal(double_bytes(VERB_PURGE), GROUP / 2);
-    assert_sound();
-}
-
-/* Of the window of large blocks, four groups that one block had, all given back. */
-static char *begin_with_large(uint64_t ago) {
-    enum page_state s;
-    begin(0);
-    assume(OPT_RUN_HUGE_FROM, 1);
-    char *p = span_try(SPACE_LARGE, 4 * GROUP, GROUP, &s);
-    assert_int_equal(double_calls(VERB_ADVISE_HUGE), 0); /* its owner may touch but a part */
-    span_give(p);
-    (void)purge_free_pages(0);
-    time_passes(ago);
-    double_count_from_here();
-    return p;
-}
-
-/* What was full and is wanted again whole will be full again. */
-static void test_a_large_block_comes_back_huge(void **state) {
-    (void)state;
-    enum page_state s;
-    char *p = begin_with_large(SECOND);
-    assert_ptr_equal(span_try(SPACE_LARGE, 3 * GROUP + GROUP / 2, GROUP, &s), p);
-    assert_int_equal(double_calls(VERB_ADVISE_HUGE), 3);
-    assert_int_equal(double_bytes(VERB_ADVISE_HUGE), 3 * GROUP);
-    for (size_t i = 0; i < 4; i++)
-        assert_int_equal(group_of(p + i * GROUP)->huge, i < 3);
-    assert_sound();
-    span_give(p);
-    double_count_from_here();
-    (void)purge_free_pages(0);
-    assert_int_equal(double_bytes(VERB_ADVISE_SMALL), 0); /* they are free whole */
-    assert_int_equal(space_totals.resident_free, 0);
-    assert_ptr_equal(span_try(SPACE_LARGE, GROUP + GROUP / 2, GROUP, &s), p);
-    assert_int_equal(double_bytes(VERB_ADVISE_SMALL), GROUP); /* a part only shall not make the rest resident */
-    assert_true(group_of(p)->huge && !group_of(p + GROUP)->huge && group_of(p + 2 * GROUP)->huge);
-    assert_sound();
-}
-
-static void test_a_large_block_that_comes_late_does_not(void **state) {
-    (void)state;
-    enum page_state s;
-    char *p = begin_with_large(KEEP_SOON_US + 1);
-    assert_ptr_equal(span_try(SPACE_LARGE, 4 * GROUP, GROUP, &s), p);
-    assert_int_equal(double_calls(VERB_ADVISE_HUGE), 0);
-    span_give(p);
-    (void)purge_free_pages(0);
-    assume(OPT_RUN_HUGE_FROM, 0);
-    assert_ptr_equal(span_try(SPACE_LARGE, 4 * GROUP, GROUP, &s), p);
-    assert_int_equal(double_calls(VERB_ADVISE_HUGE), 0);
-    span_give(p);
-    (void)purge_free_pages(0);
-    assume(OPT_RUN_HUGE_FROM, 1);
-    double_fail_verb(VERB_ADVISE_HUGE);
-    assert_ptr_equal(span_try(SPACE_LARGE, 4 * GROUP, GROUP, &s), p);
-    assert_true(double_failures() > 0);
-    assert_false(group_of(p)->huge);
     assert_sound();
 }
 
@@ -713,16 +527,6 @@ int main(void) {
         ON_EACH_PAGE_SIZE(test_slow_swings_teach_nothing),
         ON_EACH_PAGE_SIZE(test_growth_takes_what_lies_free),
         ON_EACH_PAGE_SIZE(test_below_the_peak_nothing_goes),
-        cmocka_unit_test_setup(test_a_huge_page_is_broken_at_half, pages_of_4k),
-        cmocka_unit_test_setup(test_a_huge_page_is_broken_at_half, pages_of_64k),
-        cmocka_unit_test_setup(test_a_huge_page_goes_whole, pages_of_4k),
-        cmocka_unit_test_setup(test_a_huge_page_goes_whole, pages_of_64k),
-        cmocka_unit_test_setup(test_idle_pages_count_for_the_half, pages_of_4k),
-        cmocka_unit_test_setup(test_idle_pages_count_for_the_half, pages_of_16k),
-        cmocka_unit_test_setup(test_breaking_refused, pages_of_4k),
-        cmocka_unit_test_setup(test_a_large_block_comes_back_huge, pages_of_4k),
-        cmocka_unit_test_setup(test_a_large_block_comes_back_huge, pages_of_64k),
-        cmocka_unit_test_setup(test_a_large_block_that_comes_late_does_not, pages_of_4k),
     };
     return UNIT_RUN(tests);
 }
