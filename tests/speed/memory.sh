@@ -4,28 +4,8 @@
 #
 #   memory.sh LIBRARY PROGRAMS
 set -euo pipefail
-here=$(cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd)
-bench=$here/../../bench/bench.py
-library=$1 programs=$2
-work=$(mktemp -d "${TMPDIR:-/tmp}/rung-memory.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-
-fail() {
-  printf 'FAILED: %s\n' "$*"
-  exit 1
-}
-
-# What the benchmark prints with the given arguments goes to $work/out; its exit status must be the first.
-expect() {
-  local wanted=$1 status=0
-  shift
-  timeout -k 10 200 "$bench" --rung "$library" --programs "$programs" --memory "$@" >"$work/out" 2>&1 || status=$?
-  [ "$status" = "$wanted" ] || { cat "$work/out"; fail "exit status $status instead of $wanted: bench.py --memory $*"; }
-}
-
-says() {
-  grep -qF -- "$1" "$work/out" || { cat "$work/out"; fail "nothing says '$1'"; }
-}
+given=(--memory)
+. "$(dirname -- "$(readlink -f -- "$0")")/run.sh"
 
 expect 0 --scale 0.02 --rounds 1 --under system --under rung:default --json "$work/memory.json" --csv "$work/memory.csv"
 says 'nothing is owed'
