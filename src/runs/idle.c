@@ -79,7 +79,7 @@ static void regret(struct run *r, unsigned gone_pages) {
 }
 
 void idle_before_take(struct run *r, size_t offset, size_t end) {
-    unsigned pages = idle_pages_of(offset, end - offset);
+    unsigned pages = idle_pages_of(idle_shift(), offset, end - offset);
     unsigned idle = r->idle & pages;
     unsigned gone = r->gone & pages;
     if ((idle | gone) == 0)

@@ -17,11 +17,20 @@ bool idle_page(struct run *r, size_t page);
 /* r is new, and nothing of it handed out yet. */
 void idle_begin(struct idle_list *l, struct run *r, bool resident);
 
+/* What turns offsets into pages, for whoever asks for many. */
+struct idle_shift {
+    unsigned bits;
+};
+
+static HOT struct idle_shift idle_shift(void) {
+    return (struct idle_shift){(unsigned)__builtin_ctzl(os_facts.page)};
+}
+
 /* A bit for each page that an object of `size` bytes at `offset` touches. */
-static HOT unsigned idle_pages_of(size_t offset, size_t size) {
-    size_t first = whole_pages_in(offset);
-    size_t last = whole_pages_in(offset + size - 1);
-    return ((2u << (last - first)) - 1) << first;
+static HOT unsigned idle_pages_of(struct idle_shift page, size_t offset, size_t size) {
+    size_t first = offset >> page.bits;
+    size_t last = (offset + size - 1) >> page.bits;
+    return ((2u << last) - 1) & ~0u << first;
 }
 
 /* Objects of r on `pages` have come back. */

@@ -207,33 +207,37 @@ static void dissolve(struct run_bin *rb, struct run *r) {
     space_give(run_start(r), RUN_SIZE, gone);
 }
 
-/* The object's bit; returns its index. */
-static HOT size_t give_one(struct run_bin *rb, unsigned bin, struct run *r, void *mem) {
+/* Ends the process: mem is no object, or is free already. */
+static COLD void refuse(const struct run_bin *rb, void *mem, size_t index) {
     size_t offset = (uintptr_t)mem & (RUN_SIZE - 1);
-    size_t index = run_object_index(bin, offset);
-    uint64_t *word = object_word(r, index / WORD_BITS);
-    uint64_t bit = (uint64_t)1 << index % WORD_BITS;
-    if (UNLIKELY(index * rb->size != offset || index >= rb->objects))
-        die(MSG_FREE_POINTER, mem, 0);
-    if (UNLIKELY((*word & bit) != 0))
-        die(MSG_FREE_TCACHE_DOUBLE, mem, 0);
-    *word |= bit;
-    return index;
+    bool plausible = index * rb->size == offset && index < rb->objects;
+    die(plausible ? MSG_FREE_TCACHE_DOUBLE : MSG_FREE_POINTER, mem, 0);
 }
 
-/* The objects at the front of the n that lie in one run: what there is to do for a run is done once.
-   Returns how many they were. */
+/* The objects at the front of the n that lie in one run: what there is to do for a run is done once, and for
+   an object as little as possible, without a second look at what is the same for all.  Returns how many
+   they were. */
 static size_t give_to_run(struct run_bin *rb, unsigned bin, void *const *objects, size_t n) {
     struct run *r = run_of(objects[0]);
     if (UNLIKELY(run_bin_of(objects[0]) != bin))
         die(MSG_FREE_POINTER, objects[0], 0);
+    const size_t size = rb->size;
+    const size_t count = rb->objects;
+    const struct idle_shift pages_of = idle_shift();
     size_t lowest = SIZE_MAX;
     unsigned pages = 0;
     size_t i = 0;
     for (; i < n && ((uintptr_t)objects[i] ^ (uintptr_t)objects[0]) < RUN_SIZE; i++) {
-        size_t index = give_one(rb, bin, r, objects[i]);
+        size_t offset = (uintptr_t)objects[i] & (RUN_SIZE - 1);
+        size_t index = run_object_index(bin, offset);
+        uint64_t *word = object_word(r, index / WORD_BITS);
+        uint64_t had = *word;
+        uint64_t has = had | (uint64_t)1 << index % WORD_BITS;
+        if (UNLIKELY(index * size != offset || index >= count || had == has))
+            refuse(rb, objects[i], index);
+        *word = has;
         lowest = size_min(lowest, index);
-        pages |= idle_pages_of((uintptr_t)objects[i] & (RUN_SIZE - 1), rb->size);
+        pages |= idle_pages_of(pages_of, offset, size);
     }
     rb->out -= i;
     if (lowest / WORD_BITS < r->first_word)
@@ -266,8 +270,8 @@ bool runs_give(unsigned bin, void *const *objects, size_t n) {
 bool run_object_plausible(const void *mem) {
     unsigned bin = run_bin_of(mem);
     size_t offset = (uintptr_t)mem & (RUN_SIZE - 1);
-    return bin < RUN_BINS && run_object_index(bin, offset) < objects_of(bin) &&
-           offset % run_bin_size(bin) == 0;
+    size_t index = bin < RUN_BINS ? run_object_index(bin, offset) : 0;
+    return bin < RUN_BINS && index * run_bin_size(bin) == offset && offset + run_bin_size(bin) <= RUN_SIZE;
 }
 
 bool run_object_is_free(const void *mem) {
