@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "base/counter.h"
+#include "chunk/footprint.h"
 #include "guard/assert.h"
 #include "os/os.h"
 
@@ -12,7 +13,8 @@ enum {
     CACHE_LINE = 64,
     BUILT_IN = 16 * 1024,  /* bytes that are part of the library: some twenty thread caches */
     GROWTH = 64 * 1024,    /* bytes mapped at a time afterwards */
-    SIZE_CLASSES = 128,    /* multiples of CACHE_LINE that are kept for reuse */
+    REUSED_MOST = 8192,    /* bytes of the largest block that can be given back */
+    SIZE_CLASSES = REUSED_MOST / CACHE_LINE + 1,
 };
 
 /* A block that was given back, in the list of its size. */
@@ -43,14 +45,30 @@ static void *take_spare(size_t size) {
     return s;
 }
 
+/* Whoever is refused does without, and nobody need hear of it. */
+static bool may_map(size_t len) {
+    uint8_t due = self.due;
+    if (footprint_ask(len))
+        return true;
+    self.due = due;
+    return false;
+}
+
+static char *map_more(size_t len) {
+    char *more = may_map(len) ? os_map(len, 0) : NULL;
+    if (more != NULL)
+        counter_add(COUNT_META_MAPPED, len);
+    footprint_told();
+    return more;
+}
+
 static void *take_fresh(size_t size) {
     if ((size_t)(fresh_end - fresh) < size) {
         size_t front = round_size(sizeof(struct meta_block));
         size_t len = align_up(size_max(front + size, GROWTH), os_facts.page);
-        char *more = os_map(len, 0);
+        char *more = map_more(len);
         if (more == NULL)
             return NULL;
-        counter_add(COUNT_META_MAPPED, len);
         struct meta_block *b = (struct meta_block *)more;
         *b = (struct meta_block){.start = more, .bytes = len, .older = meta_blocks};
         atomic_store_explicit(&meta_blocks, b, memory_order_release);

@@ -21,7 +21,7 @@ void *meta_alloc(size_t size);
 /* The same, not zeroed. */
 void *meta_alloc_dirty(size_t size);
 
-/* `size` as it was asked for.  When the lock is not to be had the block is lost. */
+/* `size` as it was asked for, at most 8 KiB.  When the lock is not to be had the block is lost. */
 void meta_free(void *p, size_t size);
 
 extern struct lock meta_lock;
