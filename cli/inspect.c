@@ -328,10 +328,22 @@ static void inspect_cache(struct inspection *i, const struct memory *m, const st
     }
 }
 
+static void inspect_parked(struct inspection *i, const struct memory *m) {
+    const struct reader *r = m->context;
+    const struct deep *parked[PARKED_MOST];
+    struct deep d;
+    if (!target_read(r->target, r->target->view.parked, parked, sizeof parked))
+        return;
+    for (size_t n = 0; n < PARKED_MOST; n++)
+        if (parked[n] != NULL && read_target(m, parked[n], &d, sizeof d))
+            account_deep(&i->account, i->classes, &d);
+}
+
 static void inspect_caches(struct inspection *i, const struct memory *m) {
     const struct reader *r = m->context;
     const struct thread_record *bucket[RECORD_BUCKETS];
     size_t n = 0;
+    inspect_parked(i, m);
     if (!target_read(r->target, r->target->view.records, bucket, sizeof bucket))
         return;
     for (size_t b = 0; b < RECORD_BUCKETS; b++) {

@@ -1,9 +1,12 @@
 #include "cache/deep.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/counter.h"
 #include "cache/depot.h"
+#include "cache/parked.h"
+#include "chunk/footprint.h"
 #include "chunk/meta.h"
 #include "guard/assert.h"
 #include "options/options.h"
@@ -20,8 +23,14 @@ struct deep deep_none = {
 /* How many calls off the hot path lie between two looks at a bin that may be idle. */
 enum { LOOK_EVERY = 32 };
 
-/* So many threads have the whole of tcache_budget; more share what these would have. */
-enum { FULL_BUDGETS = 4 };
+/* Of tcache_budget every thread has one part in so many; the rest a bin has to be worth (cache/worth.h). */
+enum { UNPROVEN = 16 };
+
+/* One part in so many of the library's memory, no more, may be caches beyond that, of all threads
+   together: what sleeping threads hold is little beside what the process has. */
+enum { EARNED_SHARE = 4 };
+
+static _Atomic size_t earned; /* what caches may hold beyond the unproven part, bytes, all threads' */
 
 /* ---- how deep ---- */
 
@@ -31,11 +40,11 @@ static size_t bin_size(unsigned bin) {
     return bin < DEEP_BLOCKS ? 0 : block_bin_size(bin - DEEP_BLOCKS); /* 0: no size's, always empty */
 }
 
-/* At most 255 objects, so that with the NULL below them they are a round number, and 64 KiB; of blocks, 1
+/* At most 1023 objects, so that with the NULL below them they are a round number, and 128 KiB; of blocks, 1
    MiB. */
 static size_t cap_max(unsigned bin) {
-    size_t bytes = bin < RUN_BINS ? 64 * KIB : MIB;
-    size_t n = size_min(size_min(bytes / bin_size(bin), 255), option(OPT_TCACHE_DEPTH_MAX));
+    size_t bytes = bin < RUN_BINS ? 128 * KIB : MIB;
+    size_t n = size_min(size_min(bytes / bin_size(bin), 1023), option(OPT_TCACHE_DEPTH_MAX));
     return size_max(n, 1);
 }
 
@@ -44,48 +53,61 @@ static size_t count_of(const struct deep *d, unsigned bin) {
     return p->slots != NULL ? (size_t)(d->top[bin] - p->slots) : 0;
 }
 
-/* 16, 64 or 256, the NULL in front included: a bin moves at most twice on its way down. */
+/* 16, 64, 256 or 1024, the NULL in front included: a bin moves at most three times on its way down. */
 static size_t length_for(size_t cap) {
-    return cap < 16 ? 16 : cap < 64 ? 64 : 256;
+    return cap < 16 ? 16 : cap < 64 ? 64 : cap < 256 ? 256 : 1024;
 }
 
-/* What all bins together may hold, in bytes: much for few threads, less for each of many, of which most
-   are asleep. */
-static size_t budget(void) {
-    size_t each = option(OPT_TCACHE_BUDGET);
-    size_t threads = counter_get(COUNT_TCACHES);
-    return threads <= FULL_BUDGETS ? each : size_max(each / threads * FULL_BUDGETS, each / 8);
-}
-
-/* A sixty-fourth of the budget, two objects at least: that much of each size, whatever the rest is. */
+/* A thirty-second of the unproven part, two objects at least: that much of each size, whatever the rest is. */
 static size_t first_cap(unsigned bin) {
     if (bin >= DEEP_BLOCKS)
         return 1;
-    size_t n = size_min(size_max(option(OPT_TCACHE_COUNT), 2) - 1, size_max(budget() / 64 / bin_size(bin), 2));
+    size_t bytes = option(OPT_TCACHE_BUDGET) / UNPROVEN / 32;
+    size_t n = size_min(size_max(option(OPT_TCACHE_COUNT), 2) - 1, size_max(bytes / bin_size(bin), 2));
     return size_min(n, cap_max(bin));
 }
 
-/* Blocks have as much again, twice: one of them would leave little to all else. */
-static bool can_afford(const struct deep *d, unsigned bin, size_t more) {
+/* What all bins together may hold, in bytes.  Blocks have as much again, twice: one of them would leave
+   little to all else. */
+static size_t most(bool block) {
+    return (block ? 2 : 1) * option(OPT_TCACHE_BUDGET);
+}
+
+static bool can_afford(const struct deep *d, unsigned bin, size_t more, bool proven) {
     bool block = bin >= DEEP_BLOCKS;
-    return d->spent[block] + more * bin_size(bin) <= (block ? 2 * budget() : budget());
+    size_t bytes = d->spent[block] + more * bin_size(bin);
+    if (bytes <= most(block) / UNPROVEN)
+        return true;
+    return proven && bytes <= most(block) &&
+           atomic_load_explicit(&earned, memory_order_relaxed) + more * bin_size(bin) <= footprint() / EARNED_SHARE;
+}
+
+static size_t beyond_unproven(const struct deep *d) {
+    size_t sum = 0;
+    for (int block = 0; block <= 1; block++)
+        sum += d->spent[block] - size_min(d->spent[block], most(block) / UNPROVEN);
+    return sum;
 }
 
 static void set_cap(struct deep *d, unsigned bin, size_t cap) {
     struct deep_depth *p = &d->depth[bin];
     bool block = bin >= DEEP_BLOCKS;
+    size_t before = beyond_unproven(d);
     d->spent[block] += cap * bin_size(bin);
     d->spent[block] -= p->cap * bin_size(bin);
     p->cap = (uint16_t)cap;
     d->full[bin] = p->slots + cap;
+    if (beyond_unproven(d) != before)
+        atomic_fetch_add_explicit(&earned, beyond_unproven(d) - before, memory_order_relaxed);
 }
 
-/* Memory for `cap` objects; the ones that are there move along.  False: there is none. */
-static bool lengthen(struct deep *d, unsigned bin, size_t cap) {
+/* Memory for `cap` objects and no more than that takes; the ones that are there, at most `cap`, move along.
+   False: there is none. */
+static bool make_slots(struct deep *d, unsigned bin, size_t cap) {
     struct deep_depth *p = &d->depth[bin];
-    if (p->slots != NULL && cap < p->length)
-        return true;
     size_t length = length_for(cap);
+    if (p->slots != NULL && length == p->length)
+        return true;
     void **slots = meta_alloc_dirty(length * sizeof *slots);
     if (slots == NULL)
         return false;
@@ -98,17 +120,26 @@ static bool lengthen(struct deep *d, unsigned bin, size_t cap) {
     p->slots = slots;
     p->length = (uint16_t)length;
     d->top[bin] = slots + count;
+    d->full[bin] = slots + p->cap;
     return true;
 }
 
-static void deepen(struct deep *d, unsigned bin) {
+/* No bin is shallower than it has objects. */
+static void make_shallower(struct deep *d, unsigned bin, size_t cap) {
+    set_cap(d, bin, cap);
+    (void)make_slots(d, bin, cap); /* else it keeps what it has */
+}
+
+/* The bin was empty, or full. */
+static void deepen(struct deep *d, unsigned bin, bool full) {
     struct deep_depth *p = &d->depth[bin];
     p->missed = true;
+    bool proven = worth_missed(&p->worth, full);
     size_t deeper = p->cap == 0 ? first_cap(bin) : size_min(p->cap * 2 + (size_t)1, cap_max(bin));
     bool due = p->cap == 0 && bin < RUN_BINS; /* some are kept of each size */
-    if (deeper == p->cap || (!due && !can_afford(d, bin, deeper - p->cap)))
+    if (deeper == p->cap || (!due && !can_afford(d, bin, deeper - p->cap, proven)))
         return;
-    if (lengthen(d, bin, deeper))
+    if (make_slots(d, bin, deeper))
         set_cap(d, bin, deeper);
 }
 
@@ -119,7 +150,7 @@ static void leave_oldest(struct deep *d, unsigned bin, size_t n) {
     struct deep_depth *p = &d->depth[bin];
     size_t count = count_of(d, bin);
     if (bin < RUN_BINS)
-        depot_leave(bin, p->slots + 1, n);
+        worth_exchanged(&p->worth, depot_leave(bin, p->slots + 1, n));
     else
         for (size_t i = 1; i <= n; i++)
             block_give_marked(p->slots[i]);
@@ -136,13 +167,13 @@ static void look_around(struct deep *d) {
     struct deep_depth *p = &d->depth[bin];
     if (p->cap == 0)
         return;
-    if (!p->missed || !can_afford(d, bin, 0)) {
+    if (!p->missed || !can_afford(d, bin, 0, true)) {
         size_t half = (count_of(d, bin) + 1) / 2;
         if (half > 0)
             leave_oldest(d, bin, half);
         size_t cap = size_max(p->cap / 2, first_cap(bin));
         if (cap >= count_of(d, bin) && cap > 0 && cap < p->cap)
-            set_cap(d, bin, cap);
+            make_shallower(d, bin, cap);
     }
     p->missed = false;
 }
@@ -154,12 +185,13 @@ void *deep_take(unsigned bin) {
     void *mem = deep_pop(d, bin);
     if (mem != NULL)
         return mem;
-    deepen(d, bin);
+    deepen(d, bin, false);
     struct deep_depth *p = &d->depth[bin];
     if (UNLIKELY(p->slots == NULL))
         return runs_take(bin, &mem, 1) == 1 ? mem : NULL;
     size_t want = (p->cap + (size_t)1) / 2;
     size_t n = depot_take(bin, p->slots + 1, want);
+    worth_exchanged(&p->worth, n == want);
     if (n == 0)
         n = runs_take(bin, p->slots + 1, want);
     d->top[bin] = p->slots + n;
@@ -172,7 +204,7 @@ void *deep_take(unsigned bin) {
 static bool make_place(struct deep *d, unsigned bin) {
     struct deep_depth *p = &d->depth[bin];
     size_t before = p->cap;
-    deepen(d, bin);
+    deepen(d, bin, true);
     if (UNLIKELY(p->slots == NULL))
         return false;
     if (p->cap == before)
@@ -197,7 +229,7 @@ void *deep_take_block(unsigned bin) {
     struct deep *d = self.deep;
     void **top = d->top[DEEP_BLOCKS + bin];
     if (*top == NULL) {
-        d->depth[DEEP_BLOCKS + bin].missed = true;
+        deepen(d, DEEP_BLOCKS + bin, false);
         return NULL;
     }
     d->top[DEEP_BLOCKS + bin] = top - 1;
@@ -218,30 +250,56 @@ void deep_put_block(unsigned bin, void *mem) {
 /* ---- start and end ---- */
 
 bool deep_start(void) {
-    struct deep *d = meta_alloc(sizeof *d);
-    if (d == NULL)
-        return false;
-    memcpy(d->top, deep_none.top, sizeof d->top);
-    memcpy(d->full, deep_none.full, sizeof d->full);
+    struct deep *d = parked_take();
+    if (d == NULL) {
+        d = meta_alloc(sizeof *d);
+        if (d == NULL)
+            return false;
+        memcpy(d->top, deep_none.top, sizeof d->top);
+        memcpy(d->full, deep_none.full, sizeof d->full);
+    }
     self.deep = d;
     return true;
 }
 
-void deep_empty(void) {
-    struct deep *d = self.deep;
-    for (unsigned bin = 0; bin < DEEP_BINS; bin++)
+static void empty_from(struct deep *d, unsigned first) {
+    for (unsigned bin = first; bin < DEEP_BINS; bin++)
         if (count_of(d, bin) > 0)
             leave_oldest(d, bin, count_of(d, bin));
 }
 
-void deep_stop(void) {
-    struct deep *d = self.deep;
-    deep_empty();
-    self.deep = &deep_none;
+void deep_empty(struct deep *d) {
+    empty_from(d, 0);
+}
+
+/* What its thread had earned is not the next one's. */
+static void become_shallow(struct deep *d) {
+    for (unsigned bin = 0; bin < DEEP_BINS && beyond_unproven(d) > 0; bin++) {
+        if (d->depth[bin].cap == 0)
+            continue;
+        size_t cap = size_min(d->depth[bin].cap, first_cap(bin));
+        if (count_of(d, bin) > cap)
+            leave_oldest(d, bin, count_of(d, bin) - cap);
+        make_shallower(d, bin, cap);
+    }
+}
+
+void deep_end(struct deep *d) {
+    deep_empty(d);
+    atomic_fetch_sub_explicit(&earned, beyond_unproven(d), memory_order_relaxed);
     for (unsigned bin = 0; bin < DEEP_BINS; bin++)
         if (d->depth[bin].slots != NULL)
             meta_free(d->depth[bin].slots, d->depth[bin].length * sizeof(void *));
     meta_free(d, sizeof *d);
+}
+
+void deep_stop(void) {
+    struct deep *d = self.deep;
+    self.deep = &deep_none;
+    empty_from(d, DEEP_BLOCKS);
+    become_shallow(d);
+    if (!parked_put(d))
+        deep_end(d);
 }
 
 /* ---- looking ---- */

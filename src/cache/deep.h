@@ -18,12 +18,14 @@
  * second free.
  *
  * A bin that is empty or full takes or leaves half of what it holds at the depot (cache/depot.h),
- * or at the runs.  It deepens each time it had to, within a budget of bytes for the thread; bins
- * that had no need to for a while become shallow again. */
+ * or at the runs.  It deepens each time it had to, within a budget of bytes for the thread, of which most
+ * is for bins that are worth it (cache/worth.h); bins that had no need to for a while become shallow
+ * again. */
 #ifndef RUNG_CACHE_DEEP_H
 #define RUNG_CACHE_DEEP_H
 
 #include "base/self.h"
+#include "cache/worth.h"
 #include "chunk/cached.h"
 #include "runs/size_class.h"
 #include "runs/window.h"
@@ -34,6 +36,7 @@ struct deep_depth {
     uint16_t cap;   /* objects */
     uint16_t length; /* slots there is memory for, the first included */
     bool missed;    /* it was empty or full since it was last looked at */
+    struct worth worth;
 };
 
 /* The bins: the sizes of runs, the one that stands for none of them, the blocks. */
@@ -88,8 +91,12 @@ static HOT bool deep_is_live(void) {
 /* Gives the calling thread such a cache; false: no memory for it. */
 bool deep_start(void);
 
-/* Everything in it goes to the depot or the runs, and the cache is returned. */
+/* The calling thread has none any more: the next thread may have it, little of what lies in it included
+   (cache/parked.h). */
 void deep_stop(void);
+
+/* Everything in it goes to the depot or the runs, and the cache, which is no thread's, is no more. */
+void deep_end(struct deep *d);
 
 /* An object of the bin: from the cache, from the depot, from the runs.  NULL: no memory. */
 void *deep_take(unsigned bin);
@@ -106,8 +113,8 @@ void deep_put_block(unsigned bin, void *mem);
 /* Whether the object lies in d. */
 bool deep_holds(const struct deep *d, unsigned bin, const void *mem);
 
-/* Everything the calling thread's cache holds goes home. */
-void deep_empty(void);
+/* Everything in it goes to the depot or the runs. */
+void deep_empty(struct deep *d);
 
 /* The bytes of the objects in d. */
 size_t deep_bytes(const struct deep *d);

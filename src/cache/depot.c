@@ -115,7 +115,7 @@ static size_t thin_out(struct shelf *s, unsigned bin, void **surplus, size_t mos
     return n;
 }
 
-void depot_leave(unsigned bin, void *const *objects, size_t n) {
+bool depot_leave(unsigned bin, void *const *objects, size_t n) {
     enum { SURPLUS = 64 };
     struct shelf *s = &shelves[bin];
     void *surplus[SURPLUS];
@@ -135,6 +135,7 @@ void depot_leave(unsigned bin, void *const *objects, size_t n) {
     }
     send_home(bin, objects + placed, n - placed);
     send_home(bin, surplus, thinned);
+    return placed == n;
 }
 
 void depot_empty_shelf(unsigned bin) {

@@ -15,8 +15,8 @@
 size_t depot_take(unsigned bin, void **out, size_t want);
 
 /* Leaves n objects of the bin: on the shelf, or with the runs they came from; if no lock is to be
-   had, in a list of strays that the next one to come along sees to. */
-void depot_leave(unsigned bin, void *const *objects, size_t n);
+   had, in a list of strays that the next one to come along sees to.  True: all lie on the shelf. */
+bool depot_leave(unsigned bin, void *const *objects, size_t n);
 
 /* Everything on the shelves, or on one, goes home. */
 void depot_empty(void);

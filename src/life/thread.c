@@ -8,6 +8,7 @@
 #include "arena/arenas.h"
 #include "base/self.h"
 #include "cache/deep.h"
+#include "cache/parked.h"
 #include "cache/tcache.h"
 #include "chunk/meta.h"
 #include "guard/lock.h"
@@ -65,9 +66,9 @@ static bool inherit_or_record(void) {
 }
 
 bool threads_any_holds(unsigned bin, const void *mem) {
-    bool found = false;
-    if (!lock_take(&records_lock))
-        return false;
+    bool found = parked_holds(bin, mem);
+    if (found || !lock_take(&records_lock))
+        return found;
     for (unsigned i = 0; i < RECORD_BUCKETS && !found; i++)
         for (struct thread_record *r = thread_records[i]; r != NULL && !found; r = r->next)
             found = r->tcache != NULL && deep_holds(r->deep, bin, mem);

@@ -6,6 +6,7 @@
 #include "arena/top.h"
 #include "cache/deep.h"
 #include "cache/depot.h"
+#include "cache/parked.h"
 #include "guard/assert.h"
 #include "os/os.h"
 #include "runs/purge.h"
@@ -41,7 +42,8 @@ bool trim_arena(struct arena *a, size_t pad) {
 
 bool trim_everything(size_t pad) {
     if (deep_is_live())
-        deep_empty();
+        deep_empty(self.deep);
+    parked_empty();
     depot_empty();
     bool gave = mapped_cache_empty();
     gave |= runs_purge_idle();

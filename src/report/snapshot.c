@@ -5,6 +5,7 @@
 #include "arena/arenas.h"
 #include "arena/top.h"
 #include "base/counter.h"
+#include "cache/parked.h"
 #include "chunk/meta.h"
 #include "life/start.h"
 #include "life/thread.h"
@@ -129,6 +130,8 @@ static void add_cache(struct account *a, struct class_account *classes, const st
 
 /* Others' caches are looked at while their threads may use them; they lie in memory that stays. */
 static void add_caches(struct account *a, struct class_account *classes) {
+    for (int i = 0; i < PARKED_MOST; i++)
+        add_cache(a, classes, NULL, parked_caches[i]);
     if (self.record == NULL)
         add_cache(a, classes, self.tcache, self.deep);
     if (!lock_take(&records_lock))

@@ -16,6 +16,7 @@ const struct rung_view rung_view = {
     .tcache_inactive = &tcache_inactive,
     .tcache_disabled = &tcache_disabled,
     .deep_none = &deep_none,
+    .parked = parked_caches,
     .depot = &depot_view,
     .meta = &meta_blocks,
     .window_uses = window_uses,

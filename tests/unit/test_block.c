@@ -315,7 +315,7 @@ static void test_the_cache_keeps_some(void **state) {
         assert_sound();
     }
     give(held, BLOCK_BINS);
-    deep_empty();
+    deep_empty(self.deep);
     struct runs_totals t;
     runs_count(&t);
     assert_int_equal(space_totals.in_use, t.used);
@@ -404,7 +404,7 @@ static void free_again_what_another_thread_freed(void) {
 }
 static void free_after_a_cache_has_let_it_go(void) {
     rung_free(block);
-    deep_empty();
+    deep_empty(self.deep);
     rung_free(block);
 }
 static void free_a_page_of_it(void) {

@@ -27,7 +27,7 @@ static int with_contents(void **state) {
     cached = rung_malloc(100000);
     rung_free(cached);
     rung_free(rung_malloc(2 * MIB));
-    deep_empty();
+    deep_empty(self.deep);
     cached = rung_malloc(100000);
     rung_free(cached);
     assert_sound();

@@ -5,6 +5,7 @@
 #include "base/counter.h"
 #include "cache/deep.h"
 #include "cache/depot.h"
+#include "cache/parked.h"
 #include "runs/run.h"
 #include "runs/space.h"
 #include "unit.h"
@@ -145,11 +146,13 @@ static void test_counts(void **state) {
     static void *p[5000];
     struct runs_totals t;
     in_thread(take_and_give, p);
+    parked_empty();
     depot_empty();
     runs_count(&t);
     assert_int_equal(t.out, 0);
     assert_int_equal(t.used, 0);
     in_thread(take_and_keep, p);
+    parked_empty();
     depot_empty();
     runs_count(&t);
     assert_int_equal(t.out, 5000 * 208);
@@ -228,16 +231,16 @@ static void free_interior(void) {
 }
 static void free_interior_and_pass_it_on(void) {
     rung_free((char *)block + 16);
-    deep_empty();
+    deep_empty(self.deep);
     depot_empty();
 }
 static void free_twice_with_the_key_gone(void) {
     rung_free(block);
     ((uintptr_t *)block)[1] = 0;
-    deep_empty();
+    deep_empty(self.deep);
     depot_empty();
     rung_free(block);
-    deep_empty();
+    deep_empty(self.deep);
 }
 
 static void test_misuse(void **state) {
