@@ -109,7 +109,10 @@ size_t os_initial_environment(char *buf, size_t cap);
 
 /* ---- which pages are there ----
 
-   For whoever asks for an account; not part of what the double replaces. */
+   Not part of what the double replaces: nothing is changed. */
+
+/* Of whole pages, the bytes that are in memory (mincore); 0 as well when the kernel does not say. */
+size_t os_resident(const void *start, size_t len);
 
 /* The kernel's page, bytes; what the following count in. */
 size_t os_page_map_unit(void);

@@ -4,6 +4,7 @@
 #include "chunk/footprint.h"
 #include "guard/assert.h"
 #include "options/options.h"
+#include "runs/filled.h"
 #include "runs/purge.h"
 
 /* Pages become accessible in these steps: small ones at first; once there is much, whole huge pages'
@@ -146,6 +147,15 @@ static void advise_huge(struct run_window *w, size_t page, size_t n) {
         w->group[at / a_group].huge = os_advise_huge(page_start(w, at), GROUP);
 }
 
+/* Whether huge pages are worth while at all. */
+static bool large_enough_for_huge(void) {
+    return option(OPT_RUN_HUGE_FROM) != 0 && space_totals.system >= option(OPT_RUN_HUGE_FROM);
+}
+
+/* Of blocks of a group and more.  (Groups that smaller ones share are three quarters full by the time the next is
+   opened, in programs that mix sizes: too little.) */
+static struct filled large_filled;
+
 /* n closed pages become accessible. */
 static bool open_stretch(struct run_window *w, size_t page, size_t n, bool huge) {
     if (!os_commit(page_start(w, page), n * os_facts.page))
@@ -160,8 +170,7 @@ static bool open_stretch(struct run_window *w, size_t page, size_t n, bool huge)
 /* Makes the closed pages among [page, page + n) accessible, and some behind them, so that it is not done
    for each run; not beyond the next page that is open, since what follows it may be in use. */
 static bool open_pages(struct run_window *w, size_t page, size_t n) {
-    size_t huge_from = option(OPT_RUN_HUGE_FROM);
-    bool huge = w->kind == SPACE_SMALL && huge_from != 0 && space_totals.system >= huge_from;
+    bool huge = w->kind == SPACE_SMALL && large_enough_for_huge();
     size_t step = whole_pages_in(os_facts.strict_commit ? RUN_SIZE : huge ? GROUP : OPEN_STEP);
     size_t last = size_min(align_up(page + n, step), pages_a_window());
     for (size_t at = page, stop; (at = bits_next_set(w->closed, at, page + n)) < page + n; at = stop) {
@@ -181,13 +190,12 @@ static bool open_pages(struct run_window *w, size_t page, size_t n) {
  * the rest resident. */
 static void take_gone(struct run_window *w, struct group *g, size_t from, size_t to, size_t gone, uint64_t now) {
     size_t a_group = whole_pages_in(GROUP);
-    size_t huge_from = option(OPT_RUN_HUGE_FROM);
     bool soon = purge_regret(gone * os_facts.page, g->purged_us, now);
     if (w->kind != SPACE_LARGE)
         return;
     if (g->huge && to - from < a_group)
         purge_break_group(w, g);
-    else if (!g->huge && gone == a_group && soon && huge_from != 0 && space_totals.system >= huge_from)
+    else if (!g->huge && gone == a_group && soon && large_enough_for_huge())
         g->huge = os_advise_huge(page_start(w, from), GROUP);
 }
 
@@ -213,6 +221,24 @@ static void learn(struct run_window *w, size_t page, size_t n, size_t resident) 
     }
 }
 
+/* The pages [page, page + n) are about to become a large block's.  Groups of which nothing is resident get huge
+   pages, if the last owners of such have filled them. */
+static void ease_filling(struct run_window *w, size_t page, size_t n) {
+    size_t a_group = whole_pages_in(GROUP);
+    enum { UNASKED, YES, NO } filled = UNASKED;
+    if (!large_enough_for_huge())
+        return;
+    for (size_t at = align_up(page, a_group); at + a_group <= page + n; at += a_group) {
+        struct group *g = &w->group[at / a_group];
+        if (g->huge || bits_count(w->resident, at, a_group) > 0)
+            continue;
+        if (filled == UNASKED)
+            filled = filled_expected(&large_filled, page_start(w, at), GROUP) ? YES : NO;
+        if (filled == YES)
+            g->huge = os_advise_huge(page_start(w, at), GROUP);
+    }
+}
+
 /* Free pages become the caller's.  False: they could not be made accessible, or are too much. */
 static bool claim(struct run_window *w, size_t page, size_t n, enum page_state *state) {
     size_t resident = bits_count(w->resident, page, n);
@@ -222,6 +248,8 @@ static bool claim(struct run_window *w, size_t page, size_t n, enum page_state *
     bool untouched = bits_all(w->closed, page, n);
     if (!open_pages(w, page, n))
         return false;
+    if (w->kind == SPACE_LARGE)
+        ease_filling(w, page, n);
     *state = resident > 0 ? PAGES_RESIDENT : untouched || purge_zeroes() ? PAGES_ZERO : PAGES_GONE;
     bits_clear(w->free, page, n);
     bits_clear(w->resident, page, n);
@@ -311,6 +339,7 @@ static void give_held(char *start, size_t bytes, uint16_t gone) {
     struct run_window *w = window_of(start);
     size_t page = page_number(start);
     size_t n = whole_pages_in(bytes);
+    filled_before_give(&large_filled, start, bytes);
     bits_set(w->free, page, n);
     bits_set(w->resident, page, n);
     bits_set(w->recent, page, n);
