@@ -83,7 +83,8 @@ def choose_contenders(options):
         raise Failure(f"there is no {options.rung}: build the tree first (cmake --preset release && cmake --build build/release) or give --rung")
     if options.ablation:
         return ablation.choose(options.rung), ablation.EVERYTHING
-    return contenders.choose(options.under, options.base, options.rung), options.base or contenders.SYSTEM
+    chosen = contenders.choose(options.under, options.base, options.rung)
+    return chosen, next(iter(chosen))
 
 
 def say_what_there_is(options):

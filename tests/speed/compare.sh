@@ -34,6 +34,9 @@ expect 1 "${one[@]}" --under rung:glibc --check 0.001
 says 'FAILED: replace-1 under rung:glibc: peak resident memory'
 says 'measured again: replace-1'
 
+expect 0 "${one[@]}" --base "same=$library" --under rung:glibc
+says 'same s  rung:glibc'
+
 # Mistakes are named, and none of them looks like a verdict.
 expect 2 --only no-such-program
 says "no program 'no-such-program'"
