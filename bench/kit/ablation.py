@@ -12,6 +12,7 @@ MECHANISMS = {
     "budget": ("how far all bins of one thread may deepen together", "tcache_budget=0"),
     "depot": ("full bundles that wait for another thread", "depot_bytes=0"),
     "arenas on demand": ("an arena only for a thread that waited for its lock", "arena_on_demand=off"),
+    "populate": ("pages of small objects made resident four at a time", "run_populate=0"),
     "huge pages": ("runs on huge pages once the heap is large", "run_huge_from=0"),
     "purge by age": ("free memory that nobody wanted for a second goes back", "purge_delay=0"),
     "kept runs": ("empty runs that stay resident", "run_keep=0"),

@@ -37,6 +37,10 @@ bool os_purge(void *start, size_t len);
 /* Moves or resizes a mapping made by os_map; the first min(old, new) bytes are carried along. */
 void *os_remap(void *start, size_t old_len, size_t new_len);
 
+/* Makes whole pages resident before they are touched, all in one call (MADV_POPULATE_WRITE, since Linux 5.14).
+   False: not all of them. */
+bool os_populate(void *start, size_t len);
+
 /* Asks for transparent huge pages in a range (start and len may be any multiple of a page). */
 bool os_advise_huge(void *start, size_t len);
 

@@ -58,6 +58,21 @@ bool os_purge(void *start, size_t len) {
     return advise(start, len, MADV_DONTNEED);
 }
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+bool os_populate(void *start, size_t len) {
+    static _Atomic bool unknown; /* to this kernel */
+    if (unknown)
+        return false;
+    counter_add(COUNT_SYS_MADVISE, 1);
+    long ret = syscall4(SYS_madvise, (long)start, (long)len, MADV_POPULATE_WRITE, 0);
+    if (ret == -EINVAL)
+        unknown = true;
+    return ret == 0;
+}
+
 bool os_advise_huge(void *start, size_t len) {
     return advise(start, len, MADV_HUGEPAGE);
 }

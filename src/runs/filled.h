@@ -1,5 +1,5 @@
-/* Whether large blocks get filled: then huge pages save most of the page faults, and cost nothing.  An
- * owner who touches a part of a block only would have all of a huge page resident for it.
+/* Whether large objects and blocks get filled: then huge pages save most of the page faults, and cost nothing.  An
+ * owner who touches a part only would have all of a huge page resident for it.
  *
  * Nothing is assumed: of memory that was handed out with small pages one stretch at a time is watched, and
  * when the next is wanted, or the stretch comes back, the kernel is asked what has become of it.  Two that

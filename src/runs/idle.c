@@ -78,12 +78,43 @@ static void regret(struct run *r, unsigned gone_pages) {
     lock_release(&space_lock);
 }
 
-void idle_before_take(struct run *r, size_t offset, size_t end) {
+/* How many pages of r to make resident in one call when the first of them is wanted: as many as are in use already
+   and one, so that a size that is hardly used has a page at a time, and one that grows a quarter of the page
+   faults.  1: none but the one, which its owner's touch may do. */
+static unsigned pages_at_once(const struct run *r) {
+    size_t most = option(OPT_RUN_POPULATE) / os_facts.page;
+    if (run_bin_size(r->bin) > os_facts.page || footprint_is_watched() || group_of(run_start(r))->huge)
+        return 1;
+    size_t in_use = whole_pages_in(RUN_SIZE) - (size_t)__builtin_popcount(r->idle | r->gone);
+    return (unsigned)size_min(in_use + 1, most);
+}
+
+/* The first of the gone pages, and what follows it, become resident: idle, as far as they are not wanted. */
+static void populate(struct idle_list *l, struct run *r, unsigned gone) {
+    unsigned first = (unsigned)__builtin_ctz(gone);
+    unsigned there = (unsigned)__builtin_ctz(~((unsigned)r->gone >> first));
+    unsigned n = (unsigned)size_min(pages_at_once(r), there);
+    if (n < 2 || !os_populate(run_start(r) + first * os_facts.page, n * os_facts.page))
+        return;
+    unsigned early = ((1u << n) - 1) << first & ~gone;
+    if (early == 0)
+        return;
+    if (r->idle == 0)
+        list_insert_after(l->head.prev, &r->idle_link);
+    r->gone &= (uint16_t)~early;
+    r->idle |= (uint16_t)early;
+    r->idle_ms = (uint32_t)(os_recent_us() / 1000);
+    count(r, __builtin_popcount(early), 0);
+}
+
+void idle_before_take(struct idle_list *l, struct run *r, size_t offset, size_t end) {
     unsigned pages = idle_pages_of(idle_shift(), offset, end - offset);
     unsigned idle = r->idle & pages;
     unsigned gone = r->gone & pages;
     if ((idle | gone) == 0)
         return;
+    if (gone != 0)
+        populate(l, r, gone);
     r->idle &= (uint16_t)~idle;
     r->gone &= (uint16_t)~gone;
     if (idle != 0 && r->idle == 0)

@@ -37,7 +37,7 @@ static HOT unsigned idle_pages_of(struct idle_shift page, size_t offset, size_t 
 void idle_after_give(struct idle_list *l, struct run *r, unsigned pages);
 
 /* The objects in [offset, end) are handed out. */
-void idle_before_take(struct run *r, size_t offset, size_t end);
+void idle_before_take(struct idle_list *l, struct run *r, size_t offset, size_t end);
 
 /* r becomes free whole, or is looked at no more. */
 void idle_forget(struct run *r);

@@ -117,7 +117,8 @@ static struct run *new_run(struct run_bin *rb, unsigned bin) {
 }
 
 /* Writes objects below `out`, the lowest address lowest; returns where the last one went. */
-static void **take_from(struct run *r, size_t size, size_t want, void **out) {
+static void **take_from(struct run_bin *rb, struct run *r, size_t want, void **out) {
+    const size_t size = rb->size;
     char *start = run_start(r);
     size_t taken = 0;
     size_t first = 0;
@@ -136,7 +137,7 @@ static void **take_from(struct run *r, size_t size, size_t want, void **out) {
         r->first_word = (uint16_t)word;
     }
     r->free_objects = (uint16_t)(r->free_objects - taken);
-    idle_before_take(r, first * size, (last + 1) * size);
+    idle_before_take(&rb->idle, r, first * size, (last + 1) * size);
     return out;
 }
 
@@ -179,7 +180,7 @@ size_t runs_take(unsigned bin, void **out, size_t want) {
         }
         if (r == NULL && (at < out + want || (r = new_run(rb, bin)) == NULL))
             break;
-        at = take_from(r, rb->size, (size_t)(at - out), at);
+        at = take_from(rb, r, (size_t)(at - out), at);
         file_run(rb, r);
     }
     size_t took = (size_t)(out + want - at);

@@ -152,9 +152,9 @@ static bool large_enough_for_huge(void) {
     return option(OPT_RUN_HUGE_FROM) != 0 && space_totals.system >= option(OPT_RUN_HUGE_FROM);
 }
 
-/* Of blocks of a group and more.  (Groups that smaller ones share are three quarters full by the time the next is
-   opened, in programs that mix sizes: too little.) */
-static struct filled large_filled;
+/* Blocks of a group and more; and groups that smaller ones and larger objects share, which take one group after
+   the other. */
+static struct filled large_filled, shared_filled;
 
 /* n closed pages become accessible. */
 static bool open_stretch(struct run_window *w, size_t page, size_t n, bool huge) {
@@ -167,15 +167,24 @@ static bool open_stretch(struct run_window *w, size_t page, size_t n, bool huge)
     return true;
 }
 
+/* Closed pages [page, last), of which one group at most is whole. */
+static bool will_be_filled(struct run_window *w, size_t page, size_t last) {
+    size_t a_group = whole_pages_in(GROUP);
+    size_t group = align_up(page, a_group);
+    if (w->kind == SPACE_SMALL)
+        return true;
+    return group + a_group <= last && filled_expected(&shared_filled, page_start(w, group), GROUP);
+}
+
 /* Makes the closed pages among [page, page + n) accessible, and some behind them, so that it is not done
    for each run; not beyond the next page that is open, since what follows it may be in use. */
 static bool open_pages(struct run_window *w, size_t page, size_t n) {
-    bool huge = w->kind == SPACE_SMALL && large_enough_for_huge();
+    bool huge = large_enough_for_huge() && n < whole_pages_in(GROUP);
     size_t step = whole_pages_in(os_facts.strict_commit ? RUN_SIZE : huge ? GROUP : OPEN_STEP);
     size_t last = size_min(align_up(page + n, step), pages_a_window());
     for (size_t at = page, stop; (at = bits_next_set(w->closed, at, page + n)) < page + n; at = stop) {
         stop = bits_next_clear(w->closed, at, last);
-        if (!open_stretch(w, at, stop - at, huge))
+        if (!open_stretch(w, at, stop - at, huge && will_be_filled(w, at, stop)))
             return false;
     }
     return true;
@@ -340,6 +349,7 @@ static void give_held(char *start, size_t bytes, uint16_t gone) {
     size_t page = page_number(start);
     size_t n = whole_pages_in(bytes);
     filled_before_give(&large_filled, start, bytes);
+    filled_before_give(&shared_filled, start, bytes);
     bits_set(w->free, page, n);
     bits_set(w->resident, page, n);
     bits_set(w->recent, page, n);

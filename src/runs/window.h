@@ -68,10 +68,10 @@ struct run {
     uint8_t fullness;      /* which list of its size it is in; FULL: none */
 };
 
-/* 2 MiB; guarded by the lock of space but for `idle`. */
+/* 2 MiB; written under the lock of space but for `idle`. */
 struct group {
     uint16_t free_pages;
-    bool huge;              /* huge pages were asked for */
+    _Atomic bool huge;      /* huge pages were asked for */
     _Atomic uint16_t idle;  /* pages idle or gone in its runs */
     uint64_t purged_us;     /* when pages of it were last given back; 0: never */
 };

@@ -54,7 +54,7 @@ endfunction()
 # windows; no depot; no purge by age; no deepening of the thread's cache; no huge pages; an arena for each thread;
 # no thread's cache; no freed mapping waits; memory of arenas goes back from their ends only; arenas grow and shrink
 # by what is missing; the thresholds never fall.
-set(RUNG_EACH_OFF runs=off run_block_max=0 depot_bytes=0 purge_delay=0 tcache_depth_max=16 run_huge_from=0
+set(RUNG_EACH_OFF runs=off run_block_max=0 depot_bytes=0 purge_delay=0 tcache_depth_max=16 run_huge_from=0 run_populate=0
   arena_on_demand=off tcache_count=0 map_keep=0 arena_keep=0 top_step=0 threshold_decay=0)
 
 # rung_contract_test(test [EACH_OFF] [arguments of rung_test but PROFILE...])

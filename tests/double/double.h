@@ -24,6 +24,7 @@ enum verb {
     VERB_REMAP,
     VERB_ADVISE_HUGE,
     VERB_ADVISE_SMALL,
+    VERB_POPULATE,
     VERB_BREAK, /* that moves it: asking cannot fail, and is not counted */
     VERB_RANDOM,
     VERB_FALLIBLE,

@@ -288,17 +288,25 @@ static bool reserved_at_least(const void *start, size_t len) {
     return touchable(start, len) || ranges_known((uintptr_t)start, (uintptr_t)start + len);
 }
 
+static const char *name_of(enum verb verb) {
+    return verb == VERB_ADVISE_SMALL ? "os_advise_small" : verb == VERB_POPULATE ? "os_populate" : "os_advise_huge";
+}
+
 static bool advise(enum verb verb, void *start, size_t len) {
     int saved = errno;
     counter_add(COUNT_SYS_MADVISE, 1);
     enter();
     require(whole_pages(start, len) &&
                 (verb == VERB_ADVISE_SMALL ? reserved_at_least(start, len) : touchable(start, len)),
-            verb == VERB_ADVISE_SMALL ? "os_advise_small" : "os_advise_huge", start, len);
+            name_of(verb), start, len);
     bool ok = goes_through(verb, len);
     leave();
     errno = saved;
     return ok;
+}
+
+bool os_populate(void *start, size_t len) {
+    return advise(VERB_POPULATE, start, len);
 }
 
 bool os_advise_huge(void *start, size_t len) {

@@ -355,8 +355,82 @@ static void test_quiet_sizes_age(void **state) {
     assert_sound();
 }
 
+/* ---- made resident before they are touched ---- */
+
+static size_t populated(void) {
+    return double_bytes(VERB_POPULATE);
+}
+
+/* As many pages more as the run has in use, up to four; what is early is idle, and then taken without a call. */
+static void test_a_run_that_grows_is_populated(void **state) {
+    (void)state;
+    unsigned bin = run_bin_of_request(1024);
+    static const size_t after[16] = {0, 2, 2, 6, 6, 6, 6, 10, 10, 10, 10, 14, 14, 14, 14, 14};
+    begin(MIB);
+    assume(OPT_RUN_POPULATE, 4 * PAGE);
+    take_objects(run_bin_of_request(16), 1); /* the window is there */
+    double_count_from_here();
+    for (size_t page = 0; page < 16; page++) {
+        take_objects(bin, PAGE / 1024);
+        assert_int_equal(populated(), after[page] * PAGE);
+        assert_exact();
+    }
+    assert_int_equal(double_calls(VERB_POPULATE), 4);
+    assert_sound();
+}
+
+/* Early pages that nobody wants go back like any others. */
+static void test_early_pages_are_purged(void **state) {
+    (void)state;
+    unsigned bin = run_bin_of_request(1024);
+    begin(0);
+    assume(OPT_RUN_POPULATE, 4 * PAGE);
+    for (int page = 0; page < 4; page++)
+        take_objects(bin, PAGE / 1024);
+    assert_int_equal(runs_idle, 3 * PAGE);
+    double_count_from_here();
+    assert_true(runs_purge_idle());
+    assert_int_equal(double_bytes(VERB_PURGE), 3 * PAGE);
+    assert_int_equal(runs_idle, 0);
+    assert_exact();
+    assert_sound();
+}
+
+/* The objects of `size` bytes of a run; nothing is populated for them. */
+static void none_populated(size_t size) {
+    double_count_from_here();
+    take_objects(run_bin_of_request(size), RUN_SIZE / size);
+    assert_int_equal(double_calls(VERB_POPULATE), 0);
+    assert_exact();
+}
+
+static void test_where_nothing_is_populated(void **state) {
+    (void)state;
+    begin(MIB);
+    assume(OPT_RUN_POPULATE, 4 * PAGE);
+    none_populated(PAGE + 1); /* whose owner may touch a part only */
+    assume(OPT_RUN_POPULATE, 0);
+    none_populated(512);
+    assume(OPT_RUN_POPULATE, 4 * PAGE);
+    assume(OPT_SOFT_LIMIT, 512 * MIB); /* whoever watches wants no more than there has to be */
+    footprint_watch();
+    none_populated(256);
+    assume(OPT_SOFT_LIMIT, 0);
+    footprint_watch();
+    double_fail_verb(VERB_POPULATE);
+    take_objects(run_bin_of_request(128), RUN_SIZE / 128);
+    assert_true(double_failures() > 0);
+    assert_int_equal(runs_idle, 0);
+    assert_exact();
+    double_heal();
+    assert_sound();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_a_run_that_grows_is_populated, pages_of_4k),
+        cmocka_unit_test_setup(test_early_pages_are_purged, pages_of_4k),
+        cmocka_unit_test_setup(test_where_nothing_is_populated, pages_of_4k),
         ON_EACH_PAGE_SIZE(test_exactly_when_the_last_one_comes),
         ON_EACH_PAGE_SIZE(test_until_the_first_one_goes),
         ON_EACH_PAGE_SIZE(test_random),
