@@ -56,6 +56,7 @@ void idle_begin(struct idle_list *l, struct run *r, bool resident) {
 
 void idle_after_give(struct idle_list *l, struct run *r, unsigned pages) {
     unsigned became = 0;
+    pages &= ~(unsigned)(r->idle | r->gone);
     for (; pages != 0; pages &= pages - 1)
         if (idle_page(r, (size_t)__builtin_ctz(pages)))
             became |= pages & -pages;
@@ -108,7 +109,7 @@ static void populate(struct idle_list *l, struct run *r, unsigned gone) {
 }
 
 void idle_before_take(struct idle_list *l, struct run *r, size_t offset, size_t end) {
-    unsigned pages = idle_pages_of(idle_shift(), offset, end - offset);
+    unsigned pages = idle_pages_of(offset, end - offset);
     unsigned idle = r->idle & pages;
     unsigned gone = r->gone & pages;
     if ((idle | gone) == 0)

@@ -17,23 +17,14 @@ bool idle_page(struct run *r, size_t page);
 /* r is new, and nothing of it handed out yet. */
 void idle_begin(struct idle_list *l, struct run *r, bool resident);
 
-/* What turns offsets into pages, for whoever asks for many. */
-struct idle_shift {
-    unsigned bits;
-};
-
-static HOT struct idle_shift idle_shift(void) {
-    return (struct idle_shift){(unsigned)__builtin_ctzl(os_facts.page)};
-}
-
-/* A bit for each page that an object of `size` bytes at `offset` touches. */
-static HOT unsigned idle_pages_of(struct idle_shift page, size_t offset, size_t size) {
-    size_t first = offset >> page.bits;
-    size_t last = (offset + size - 1) >> page.bits;
+/* A bit for each page that [offset, offset + bytes) of a run touches. */
+static HOT unsigned idle_pages_of(size_t offset, size_t bytes) {
+    size_t first = whole_pages_in(offset);
+    size_t last = whole_pages_in(offset + bytes - 1);
     return ((2u << last) - 1) & ~0u << first;
 }
 
-/* Objects of r on `pages` have come back. */
+/* Objects of r have come back, none of them on other pages than these. */
 void idle_after_give(struct idle_list *l, struct run *r, unsigned pages);
 
 /* The objects in [offset, end) are handed out. */

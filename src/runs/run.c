@@ -208,46 +208,67 @@ static void dissolve(struct run_bin *rb, struct run *r) {
     space_give(run_start(r), RUN_SIZE, gone);
 }
 
-/* Ends the process: mem is no object, or is free already. */
-static COLD void refuse(const struct run_bin *rb, void *mem, size_t index) {
-    size_t offset = (uintptr_t)mem & (RUN_SIZE - 1);
-    bool plausible = index * rb->size == offset && index < rb->objects;
-    die(plausible ? MSG_FREE_TCACHE_DOUBLE : MSG_FREE_POINTER, mem, 0);
+/* What comes back to one run, word by word of its bitmap: objects that were handed out together often come back
+   together, and then a word is looked at once. */
+struct giving {
+    struct run *run;
+    size_t size;
+    size_t word;
+    uint64_t bits;    /* of that word, to be set */
+    size_t lowest;    /* word */
+    unsigned pages;   /* that may have become idle */
+};
+
+/* Ends the process: one of the bits is set already. */
+static COLD void refuse_twice(const struct giving *g, uint64_t twice) {
+    size_t index = g->word * WORD_BITS + (size_t)__builtin_ctzll(twice);
+    die(MSG_FREE_TCACHE_DOUBLE, run_start(g->run) + index * g->size, 0);
 }
 
-/* The objects at the front of the n that lie in one run: what there is to do for a run is done once, and for
-   an object as little as possible, without a second look at what is the same for all.  Returns how many
-   they were. */
+static HOT void give_word(struct giving *g) {
+    uint64_t *map = object_word(g->run, g->word);
+    if (UNLIKELY((*map & g->bits) != 0))
+        refuse_twice(g, *map & g->bits);
+    *map |= g->bits;
+    g->lowest = size_min(g->lowest, g->word);
+    size_t first = (g->word * WORD_BITS + (size_t)__builtin_ctzll(g->bits)) * g->size;
+    size_t end = (g->word * WORD_BITS + WORD_BITS - (size_t)__builtin_clzll(g->bits)) * g->size;
+    g->pages |= idle_pages_of(first, end - first);
+}
+
+/* The objects at the front of the n that lie in one run: what there is to do for a run is done once.
+   Returns how many they were. */
 static size_t give_to_run(struct run_bin *rb, unsigned bin, void *const *objects, size_t n) {
     struct run *r = run_of(objects[0]);
     if (UNLIKELY(run_bin_of(objects[0]) != bin))
         die(MSG_FREE_POINTER, objects[0], 0);
-    const size_t size = rb->size;
     const size_t count = rb->objects;
-    const struct idle_shift pages_of = idle_shift();
-    size_t lowest = SIZE_MAX;
-    unsigned pages = 0;
+    struct giving g = {.run = r, .size = rb->size, .lowest = SIZE_MAX};
     size_t i = 0;
     for (; i < n && ((uintptr_t)objects[i] ^ (uintptr_t)objects[0]) < RUN_SIZE; i++) {
         size_t offset = (uintptr_t)objects[i] & (RUN_SIZE - 1);
         size_t index = run_object_index(bin, offset);
-        uint64_t *word = object_word(r, index / WORD_BITS);
-        uint64_t had = *word;
-        uint64_t has = had | (uint64_t)1 << index % WORD_BITS;
-        if (UNLIKELY(index * size != offset || index >= count || had == has))
-            refuse(rb, objects[i], index);
-        *word = has;
-        lowest = size_min(lowest, index);
-        pages |= idle_pages_of(pages_of, offset, size);
+        if (UNLIKELY(index * g.size != offset || index >= count))
+            die(MSG_FREE_POINTER, objects[i], 0);
+        if (index / WORD_BITS != g.word) {
+            if (g.bits != 0)
+                give_word(&g);
+            g.word = index / WORD_BITS;
+            g.bits = 0;
+        }
+        uint64_t bit = (uint64_t)1 << index % WORD_BITS;
+        if (UNLIKELY((g.bits & bit) != 0))
+            refuse_twice(&g, bit);
+        g.bits |= bit;
     }
+    give_word(&g);
     rb->out -= i;
-    if (lowest / WORD_BITS < r->first_word)
-        r->first_word = (uint16_t)(lowest / WORD_BITS);
+    r->first_word = (uint16_t)size_min(r->first_word, g.lowest);
     r->free_objects = (uint16_t)(r->free_objects + i);
-    if (r->free_objects == rb->objects) {
+    if (r->free_objects == count) {
         dissolve(rb, r);
     } else {
-        idle_after_give(&rb->idle, r, pages);
+        idle_after_give(&rb->idle, r, g.pages);
         file_run(rb, r);
     }
     return i;
