@@ -52,6 +52,7 @@ struct deep {
     size_t spent[2]; /* bytes that all bins together may hold: of objects, of blocks */
     unsigned hand; /* the bin that is looked at next */
     unsigned visits;
+    bool seen_parked; /* parked_age() has met it since a thread had it */
 };
 
 /* ---- the hot path ---- */

@@ -12,6 +12,8 @@ struct deep *parked_take(void) {
     struct deep *d = NULL;
     for (int i = 0; i < PARKED_MOST && d == NULL; i++)
         d = take_from(&parked_caches[i]);
+    if (d != NULL)
+        d->seen_parked = false;
     return d;
 }
 
@@ -44,14 +46,38 @@ bool parked_holds(unsigned bin, const void *mem) {
     return found;
 }
 
-void parked_empty(void) {
-    struct deep *all[PARKED_MOST]; /* at once: one that was put back would be met again */
+/* Empties those that are due, at once: one that was put back would be met again. */
+static bool empty_those(bool (*due)(struct deep *)) {
+    struct deep *all[PARKED_MOST];
+    bool left = false;
     for (int i = 0; i < PARKED_MOST; i++) {
         all[i] = take_from(&parked_caches[i]);
-        if (all[i] != NULL)
+        if (all[i] != NULL && due(all[i]))
             deep_empty(all[i]);
     }
     for (int i = 0; i < PARKED_MOST; i++)
-        if (all[i] != NULL)
+        if (all[i] != NULL) {
+            left |= deep_bytes(all[i]) > 0;
             put_back(all[i]);
+        }
+    return left;
+}
+
+static bool always(struct deep *d) {
+    (void)d;
+    return true;
+}
+
+static bool if_seen_before(struct deep *d) {
+    bool seen = d->seen_parked;
+    d->seen_parked = true;
+    return seen;
+}
+
+void parked_empty(void) {
+    (void)empty_those(always);
+}
+
+bool parked_age(void) {
+    return empty_those(if_seen_before);
 }

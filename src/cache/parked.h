@@ -27,4 +27,7 @@ bool parked_holds(unsigned bin, const void *mem);
 /* What lies in them goes home. */
 void parked_empty(void);
 
+/* The same, but for those that a thread has had since the last call.  True: there is something in one. */
+bool parked_age(void);
+
 #endif

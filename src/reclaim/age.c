@@ -7,6 +7,7 @@
 #include "arena/purge.h"
 #include "base/counter.h"
 #include "cache/depot.h"
+#include "cache/parked.h"
 #include "options/options.h"
 #include "runs/purge.h"
 #include "runs/run.h"
@@ -82,7 +83,8 @@ uint64_t reclaim_by_age(void) {
     size_t delay_ms = option(OPT_PURGE_DELAY);
     if (delay_ms == 0)
         return RECLAIM_NOTHING_LEFT;
-    bool more = age_depot();
+    bool more = parked_age();
+    more |= age_depot();
     more |= age_runs();
     more |= age_arenas();
     return more ? (uint64_t)delay_ms * 1000 : RECLAIM_NOTHING_LEFT;
