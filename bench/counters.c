@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static const char *const wanted[] = {
-    "lock_acquisitions", "lock_waits", "sys_brk", "sys_mmap", "sys_munmap", "sys_mprotect", "sys_madvise", "sys_mremap", "sys_other",
+    "lock_acquisitions", "lock_waits", "sys_brk", "sys_mmap", "sys_munmap", "sys_mprotect", "sys_madvise", "sys_populate", "sys_mremap", "sys_other",
 };
 
 __attribute__((destructor)) static void write_counters(void) {

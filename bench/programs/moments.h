@@ -23,7 +23,7 @@ static inline long long monotonic_ns(void) {
 
 static inline long long system_calls(void) {
     static const char *const names[] = {
-        "sys_brk", "sys_mmap", "sys_munmap", "sys_mprotect", "sys_madvise", "sys_mremap", "sys_other",
+        "sys_brk", "sys_mmap", "sys_munmap", "sys_mprotect", "sys_madvise", "sys_populate", "sys_mremap", "sys_other",
     };
     long long sum = 0;
     if (!moments_counter) {

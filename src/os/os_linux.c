@@ -66,7 +66,7 @@ bool os_populate(void *start, size_t len) {
     static _Atomic bool unknown; /* to this kernel */
     if (unknown)
         return false;
-    counter_add(COUNT_SYS_MADVISE, 1);
+    counter_add(COUNT_SYS_POPULATE, 1);
     long ret = syscall4(SYS_madvise, (long)start, (long)len, MADV_POPULATE_WRITE, 0);
     if (ret == -EINVAL)
         unknown = true;

@@ -147,9 +147,9 @@ static void advise_huge(struct run_window *w, size_t page, size_t n) {
         w->group[at / a_group].huge = os_advise_huge(page_start(w, at), GROUP);
 }
 
-/* Whether huge pages are worth while at all. */
+/* Whether huge pages are worth while at all.  Whoever has set a limit wants no page that is not needed. */
 static bool large_enough_for_huge(void) {
-    return option(OPT_RUN_HUGE_FROM) != 0 && space_totals.system >= option(OPT_RUN_HUGE_FROM);
+    return !footprint_is_watched() && option(OPT_RUN_HUGE_FROM) != 0 && space_totals.system >= option(OPT_RUN_HUGE_FROM);
 }
 
 /* Blocks of a group and more; and groups that smaller ones and larger objects share, which take one group after

@@ -294,7 +294,7 @@ static const char *name_of(enum verb verb) {
 
 static bool advise(enum verb verb, void *start, size_t len) {
     int saved = errno;
-    counter_add(COUNT_SYS_MADVISE, 1);
+    counter_add(verb == VERB_POPULATE ? COUNT_SYS_POPULATE : COUNT_SYS_MADVISE, 1);
     enter();
     require(whole_pages(start, len) &&
                 (verb == VERB_ADVISE_SMALL ? reserved_at_least(start, len) : touchable(start, len)),
