@@ -123,17 +123,22 @@ def measure(options, names):
     if options.check is not None and not any(one.kind == "rung" and name != base for name, one in chosen.items()):
         raise Failure("--check judges Rung: have it among the allocators, and not as the base")
     progress, meter = Progress(), Meter(options.programs, options.timeout)
-    samples, skipped, aside, kept = {}, {}, {}, True
+    samples, skipped, aside, kept, trouble = {}, {}, {}, True, None
     with tempfile.TemporaryDirectory(prefix="rung-bench.") as place:
         ready = prepare(names, place, options, skipped, progress)
         rounds.interleave(options.rounds, ready, chosen, meter, progress, samples)
         if options.rest:
-            aside = rounds.aside(ready, chosen, meter, progress, options.rest)
+            try:
+                aside = rounds.aside(ready, chosen, meter, progress, options.rest)
+            except Failure as why: # what was timed is not lost for it
+                trouble = why
         kind = "ablation" if options.ablation else "comparison"
         document = export.document(kind, base, chosen, ready, samples, aside, skipped, options)
         show(options, [document])
         if options.check is not None:
             kept = verdict.keeps(samples, ready, chosen, base, options, meter, progress)
+    if trouble:
+        raise trouble
     return kept
 
 
