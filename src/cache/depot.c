@@ -65,10 +65,13 @@ static bool is_shared(void) {
     return counter_get(COUNT_TCACHES) > 1;
 }
 
+/* So many at least of a size: two of the largest objects would be little to exchange. */
+enum { LEAST = 12 };
+
 static size_t shelf_limit(const struct shelf *s, unsigned bin) {
-    if (!is_shared())
+    if (!is_shared() || option(OPT_DEPOT_BYTES) == 0)
         return 0;
-    size_t by_bytes = option(OPT_DEPOT_BYTES) / run_bin_size(bin);
+    size_t by_bytes = size_max(option(OPT_DEPOT_BYTES) / run_bin_size(bin), LEAST);
     size_t wanted = atomic_load_explicit(&s->wanted, memory_order_relaxed);
     return size_min(size_min(by_bytes, SHELF_OBJECTS), wanted);
 }
