@@ -28,7 +28,7 @@ enum { UNPROVEN = 16 };
 
 /* One part in so many of the library's memory, no more, may be caches beyond that, of all threads
    together: what sleeping threads hold is little beside what the process has. */
-enum { EARNED_SHARE = 4 };
+enum { EARNED_SHARE = 8 };
 
 static _Atomic size_t earned; /* what caches may hold beyond the unproven part, bytes, all threads' */
 

@@ -197,7 +197,7 @@ static void test_earned_is_a_share_of_what_there_is(void **state) {
     for (int i = 0; i < 100; i++)
         for (size_t size = 128; size <= 8192; size *= 2)
             turn(size, 4);
-    assert_in_range(self.deep->spent[0], 64 * MIB / 16 / 16, 64 * MIB / 16 + footprint() / 4);
+    assert_in_range(self.deep->spent[0], 64 * MIB / 16 / 16, 64 * MIB / 16 + footprint() / 8);
     assert_cache_sound();
 }
 
@@ -290,8 +290,8 @@ static void test_threads_share_what_is_earned(void **state) {
     for (int round = 0; round < 3; round++) {
         size_t two = spent_by(2), many = spent_by(THREADS), most = footprint();
         enum { DEEPER = 128 * 1024 }; /* all may find room for the last step at once */
-        assert_true(two <= 2 * EACH + most / 4 + 2 * DEEPER);
-        assert_true(many <= THREADS * EACH + most / 4 + THREADS * DEEPER);
+        assert_true(two <= 2 * EACH + most / 8 + 2 * DEEPER);
+        assert_true(many <= THREADS * EACH + most / 8 + THREADS * DEEPER);
         assert_true(many <= THREADS * BUDGET / 2);
         assert_true(many > THREADS * EACH / 2);
         assert_int_equal(counter_get(COUNT_TCACHES), 0);
