@@ -39,6 +39,15 @@ static void count(struct run *r, int idle_pages, int known_pages) {
                                   memory_order_relaxed);
 }
 
+/* Pages of r are resident, and no object on them is out.  `known`: how many of them were not gone before. */
+static void become_idle(struct idle_list *l, struct run *r, unsigned pages, int known) {
+    if (r->idle == 0)
+        list_insert_after(l->head.prev, &r->idle_link);
+    r->idle |= (uint16_t)pages;
+    r->idle_ms = (uint32_t)(os_recent_us() / 1000);
+    count(r, __builtin_popcount(pages), known);
+}
+
 void idle_begin(struct idle_list *l, struct run *r, bool resident) {
     int pages = (int)whole_pages_in(RUN_SIZE);
     uint32_t now_ms = (uint32_t)(os_recent_us() / 1000);
@@ -62,11 +71,7 @@ void idle_after_give(struct idle_list *l, struct run *r, unsigned pages) {
             became |= pages & -pages;
     if (became == 0)
         return;
-    if (r->idle == 0)
-        list_insert_after(l->head.prev, &r->idle_link);
-    r->idle |= (uint16_t)became;
-    r->idle_ms = (uint32_t)(os_recent_us() / 1000);
-    count(r, __builtin_popcount(became), __builtin_popcount(became));
+    become_idle(l, r, became, __builtin_popcount(became));
 }
 
 /* So many pages that were given back are wanted again. */
@@ -100,12 +105,8 @@ static void populate(struct idle_list *l, struct run *r, unsigned gone) {
     unsigned early = ((1u << n) - 1) << first & ~gone;
     if (early == 0)
         return;
-    if (r->idle == 0)
-        list_insert_after(l->head.prev, &r->idle_link);
     r->gone &= (uint16_t)~early;
-    r->idle |= (uint16_t)early;
-    r->idle_ms = (uint32_t)(os_recent_us() / 1000);
-    count(r, __builtin_popcount(early), 0);
+    become_idle(l, r, early, 0);
 }
 
 void idle_before_take(struct idle_list *l, struct run *r, size_t offset, size_t end) {

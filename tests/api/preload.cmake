@@ -51,7 +51,7 @@ function(rung_test test)
 endfunction()
 
 # What profile `default` has beyond `glibc`, one mechanism off at a time: no runs; no large blocks in their
-# windows; no depot; no purge by age; no deepening of the thread's cache; no huge pages; an arena for each thread;
+# windows; no depot; no purge by age; no deepening of the thread's cache; no huge pages; no pages before they are touched; an arena for each thread;
 # no thread's cache; no freed mapping waits; memory of arenas goes back from their ends only; arenas grow and shrink
 # by what is missing; the thresholds never fall.
 set(RUNG_EACH_OFF runs=off run_block_max=0 depot_bytes=0 purge_delay=0 tcache_depth_max=16 run_huge_from=0 run_populate=0

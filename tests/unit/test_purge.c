@@ -393,6 +393,13 @@ static size_t swing(char **p, size_t n, uint64_t pause) {
     return double_bytes(VERB_PURGE);
 }
 
+/* n blocks of a MiB, where one MiB may stay, given back and taken again.  Returns what had been purged meanwhile. */
+static size_t first_swing(char **p, size_t n) {
+    stand_still(1 * MIB);
+    take_spans(p, n, SPACE_LARGE, MIB);
+    return swing(p, n, SECOND / 10);
+}
+
 static void test_one_swing_is_enough(void **state) {
     (void)state;
     enum { N = 50 };
@@ -412,9 +419,7 @@ static void test_what_was_learned_is_forgotten(void **state) {
     (void)state;
     enum { N = 50 };
     char *p[N];
-    stand_still(1 * MIB);
-    take_spans(p, N, SPACE_LARGE, MIB);
-    (void)swing(p, N, SECOND / 10);
+    (void)first_swing(p, N);
     assert_int_equal(swing(p, N, SECOND / 10), 0);
     time_passes(20 * KEEP_HALVES_US);
     assert_true(swing(p, N, SECOND / 10) >= (N - 2) * MIB);
@@ -426,9 +431,7 @@ static void test_what_is_used_is_confirmed(void **state) {
     (void)state;
     enum { N = 50 };
     char *p[N];
-    stand_still(1 * MIB);
-    take_spans(p, N, SPACE_LARGE, MIB);
-    (void)swing(p, N, SECOND / 10);
+    (void)first_swing(p, N);
     for (int i = 0; i < 20; i++)
         assert_int_equal(swing(p, N, 3 * KEEP_HALVES_US / 8), 0);
     assert_sound();
@@ -439,9 +442,7 @@ static void test_the_share_confirms_nothing(void **state) {
     (void)state;
     enum { N = 50 };
     char *p[N];
-    stand_still(1 * MIB);
-    take_spans(p, N, SPACE_LARGE, MIB);
-    (void)swing(p, N, SECOND / 10);
+    (void)first_swing(p, N);
     assert_true(keep_learned(&space_keep, the_time) >= N * MIB);
     for (int i = 0; i < 20; i++)
         assert_int_equal(swing(p, 1, KEEP_HALVES_US / 4), 0);
