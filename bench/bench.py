@@ -80,7 +80,7 @@ def parse(arguments):
 def choose_contenders(options):
     """Who runs, and who of them is the base."""
     if not options.rung.is_file() and not options.earlier:
-        raise Failure(f"there is no {options.rung}: build the tree first (cmake --preset release && cmake --build build/release) or give --rung")
+        raise Failure(f"there is no {options.rung}: build it first (tools/build release gcc librung.so rung benches) or give --rung")
     if options.ablation:
         return ablation.choose(options.rung), ablation.EVERYTHING
     chosen = contenders.choose(options.under, options.base, options.rung)
@@ -98,6 +98,9 @@ def say_what_there_is(options):
 
 def prepare(names, place, options, skipped, progress):
     """The workloads whose input is made; what cannot run here is named and left out."""
+    if not (options.programs / "launch").is_file():
+        raise Failure(f"there is no {options.programs / 'launch'}: build it first (tools/deps install bench && "
+                      "tools/build release gcc librung.so rung benches)")
     libc = contenders.shared_libraries().get("libc.so.6", "")
     environment = contenders.clean_environment()
     ready = []

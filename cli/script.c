@@ -65,7 +65,7 @@ int become_script(const struct command *from, const char *name, const struct own
     size_t n = 2 + add_own_files(command + 2, own);
     memcpy(command + n, argv + 1, (size_t)(argc - 1) * sizeof *command);
     execv(PYTHON, command);
-    complain(from, PYTHON ": %m; install python3 (`tools/deps install test` does)");
+    complain(from, PYTHON ": %m; install the package python3 (`tools/deps install demo` does)");
     free(command);
     free(script);
     return STATUS_FAILED;

@@ -95,8 +95,8 @@ def prepare(arguments: argparse.Namespace) -> tuple[list[Lab], list[Allocator], 
     librung = arguments.librung or built(build, "librung.so")
     bindir = arguments.bindir or built(build, "labs")
     if bindir is None:
-        raise CannotRun("the lab programs were not found: build the tree (cmake --preset release && cmake --build "
-                        "build/release) or name their directory with --bindir DIR")
+        raise CannotRun("the lab programs were not found: build them (tools/build release gcc librung.so rung labs) "
+                        "or name their directory with --bindir DIR")
     pictures = arguments.pictures is not None or arguments.docs is not None
     if pictures:
         draw.check()

@@ -110,7 +110,7 @@ def prepare(workload, environment):
     source.mkdir(parents=True)
     if workload.built:
         if not os.access(workload.command[0], os.X_OK):
-            raise Failure(f"there is no {workload.command[0]}: build the tree first (cmake --preset release && cmake --build build/release)")
+            raise Failure(f"there is no {workload.command[0]}: build it first (tools/deps install bench && tools/build release gcc librung.so rung benches)")
         return None
     made = subprocess.run([workload.script, "prepare"], cwd=source, env=environment, capture_output=True, text=True)
     if made.returncode == SKIPPED:

@@ -31,8 +31,8 @@ def named(text: str, librung: Optional[Path]) -> Allocator:
     if text == "rung" or text.startswith("rung:"):
         profile = text.partition(":")[2] or "glibc"
         if librung is None:
-            raise CannotRun("librung.so was not found: build it (cmake --preset release && cmake --build "
-                                   "build/release) or name it with --librung PATH")
+            raise CannotRun("librung.so was not found: build it (tools/build release gcc librung.so rung) "
+                                   "or name it with --librung PATH")
         if not librung.is_file():
             raise CannotRun(f"{librung} does not exist: name the library with --librung PATH")
         env = {"LD_PRELOAD": str(librung.resolve()), "RUNG_OPTIONS": f"profile={profile}"}

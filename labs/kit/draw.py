@@ -16,7 +16,7 @@ def check() -> None:
     try:
         import matplotlib
     except ImportError as error:
-        raise CannotRun("pictures need matplotlib: tools/deps installs it (Debian: python3-matplotlib)") from error
+        raise CannotRun("pictures need matplotlib: `tools/deps install labs` installs it (Debian: python3-matplotlib)") from error
     matplotlib.use("svg")
 
 
