@@ -101,21 +101,31 @@ static HOT void *from_runs(size_t req, bool *zero) {
     return req <= RUN_MAX ? from_runs_slow(req) : from_pages(req, ALIGNMENT, zero);
 }
 
-/* Rungs 4 to 6 for a chunk of a linear bin: its siblings go to the cache. */
-static struct chunk *small_chunk(struct order *o) {
+/* Rungs 4 to 6 for a chunk of a linear bin: its siblings go to the cache.  Of arena `a`, whose lock is held;
+   NULL: of the thread's. */
+static struct chunk *small_chunk(struct arena *a, struct order *o) {
     struct tcache *t = self.tcache;
     size_t bin = tcache_bin_of_head(o->csz);
     struct batch fill = {.room = t->room[bin]};
     o->fill = &fill;
-    struct chunk *c = from_arenas(o);
+    struct chunk *c = a != NULL ? arena_alloc(a, o) : from_arenas(o);
     if (fill.last != NULL)
         tcache_accept(t, bin, &fill);
+    o->fill = NULL;
+    return c;
+}
+
+struct chunk *climb_in_arena(struct arena *a, size_t csz) {
+    struct order o = {.csz = csz};
+    struct chunk *c = csz <= TCACHE_SMALL_MAX ? small_chunk(a, &o) : arena_alloc(a, &o);
+    if (c != NULL && UNLIKELY(option(OPT_PERTURB) != 0))
+        fill_for_debugging(mem_of_chunk(c));
     return c;
 }
 
 static struct chunk *chunk_for(struct order *o) {
     if (LIKELY(o->csz <= TCACHE_SMALL_MAX))
-        return small_chunk(o);
+        return small_chunk(NULL, o);
     if (UNLIKELY(option(OPT_TCACHE_MAX) > TCACHE_SMALL_MAX)) {
         struct chunk *c = from_large_cache(o);
         if (c != NULL)
@@ -295,6 +305,12 @@ static COLD void check_key(void *mem) {
     OWN(free)(mem); /* by chance; the key is gone now */
 }
 
+void descend_to_arena(struct chunk *c) {
+    if (UNLIKELY(option(OPT_PERTURB) != 0) && !is_mapped(c))
+        clear_for_debugging(mem_of_chunk(c));
+    hand_back(c);
+}
+
 static void free_chunk(void *mem) {
     struct chunk *c = chunk_of_mem(mem);
     size_t csz = chunk_size(c);
@@ -309,9 +325,7 @@ static void free_chunk(void *mem) {
     } else if (UNLIKELY(option(OPT_TCACHE_MAX) > TCACHE_SMALL_MAX) && to_large_cache(mem, csz)) {
         return;
     }
-    if (UNLIKELY(option(OPT_PERTURB) != 0) && !is_mapped(c))
-        clear_for_debugging(mem);
-    hand_back(c);
+    descend_to_arena(c);
 }
 
 WHOLE void descend(void *mem) {

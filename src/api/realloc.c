@@ -42,16 +42,37 @@ static void *resize_mapped(struct chunk *c, size_t req, size_t csz) {
     return move(mem_of_chunk(c), req);
 }
 
+/* c, resized in place; or a chunk that takes its place, into which the contents have to be carried; NULL: its
+   arena has no memory for that.  What the arena has behind c, top above all, may grow until it is enough: then
+   the new chunk is a part of c and nothing is copied.  Lock held. */
+static struct chunk *resize_in_arena(struct arena *a, struct chunk *c, size_t csz) {
+    if (arena_resize(a, c, csz))
+        return c;
+    struct chunk *other = climb_in_arena(a, csz);
+    return other != NULL && arena_append(a, c, other, csz) ? c : other;
+}
+
+/* The old chunk goes to its arena and not into the thread's cache (row D8). */
+static void *carry_over(struct chunk *c, struct chunk *to) {
+    void *mem = mem_of_chunk(to);
+    memcpy(mem, mem_of_chunk(c), usable_of_chunk_size(size_min(chunk_size(c), chunk_size(to))));
+    descend_to_arena(c);
+    return mem;
+}
+
 static void *resize(struct chunk *c, size_t req, size_t csz) {
     struct arena *a = arena_of_chunk(c);
     if (UNLIKELY(a == NULL))
         die(MSG_REALLOC_POINTER, mem_of_chunk(c), chunk_head(c));
-    bool fits = csz <= chunk_size(c);
-    if (arena_enter(a)) {
-        fits = arena_resize(a, c, csz);
-        arena_leave(a);
-    } /* otherwise a shrinking block just stays as large as it is */
-    return fits ? mem_of_chunk(c) : move(mem_of_chunk(c), req);
+    if (!arena_enter(a)) /* a shrinking block just stays as large as it is */
+        return csz <= chunk_size(c) ? mem_of_chunk(c) : move(mem_of_chunk(c), req);
+    struct chunk *resized = resize_in_arena(a, c, csz);
+    arena_leave(a);
+    if (resized == NULL)
+        return move(mem_of_chunk(c), req);
+    void *mem = resized == c ? mem_of_chunk(c) : carry_over(c, resized);
+    attend();
+    return mem;
 }
 
 /* A smaller object is worth a copy when it saves half, and there is one. */

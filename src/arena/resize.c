@@ -28,6 +28,15 @@ static void check_resize(const struct arena *a, const struct chunk *c) {
         die(MSG_REALLOC_NEXT, mem, chunk_head(next));
 }
 
+bool arena_append(struct arena *a, struct chunk *c, struct chunk *behind, size_t csz) {
+    assert_argument(lock_is_mine(&a->lock));
+    if (is_mapped(behind) || behind != chunk_next(c))
+        return false;
+    set_size(c, chunk_size(c) + chunk_size(behind));
+    arena_cut(a, c, csz);
+    return true;
+}
+
 bool arena_resize(struct arena *a, struct chunk *c, size_t csz) {
     assert_argument(lock_is_mine(&a->lock));
     check_resize(a, c);

@@ -13,4 +13,9 @@ bool arena_resize(struct arena *a, struct chunk *c, size_t csz);
    Lock held. */
 void arena_cut(struct arena *a, struct chunk *c, size_t csz);
 
+/* c could not be resized, and `behind` was allocated from the same arena in its place, with csz bytes or more.
+   True: it lies right behind c and has become a part of it, of which csz bytes stay: nothing need be copied.
+   Lock held. */
+bool arena_append(struct arena *a, struct chunk *c, struct chunk *behind, size_t csz);
+
 #endif

@@ -30,6 +30,91 @@ static void test_into_top(void **state) {
     assert_filled(p, 100);
 }
 
+static int moves; /* of a block that grew */
+
+static unsigned char *grow(unsigned char *p, size_t size) {
+    unsigned char *q = rung_realloc(p, size);
+    assert_non_null(q);
+    moves += q != p;
+    return q;
+}
+
+/* The block at the end of the heap grows past all that top has: what top grows by becomes a part of it, and
+   nothing is copied, in the main arena (with its break, or a mapping that continues nothing) and in others. */
+static void grow_at_the_end(void *unused) {
+    (void)unused;
+    assume(OPT_MMAP_THRESHOLD, 32 * MIB);
+    assume(OPT_TOP_PAD, 0);
+    unsigned char *p = filled(100);
+    for (size_t size = 200; size < 16 * MIB; size = size * 3 / 2) {
+        p = grow(p, size);
+        assert_true(chunk_bytes(p) >= size + 8 && chunk_bytes(p) < size + 64);
+        assert_sound();
+    }
+    assert_filled(p, 100);
+    rung_free(p);
+    assert_sound();
+}
+
+static void test_beyond_top(void **state) {
+    (void)state;
+    without_cache();
+    grow_at_the_end(NULL);
+    assert_int_equal(moves, 0);
+}
+
+static void test_beyond_top_of_a_secondary_arena(void **state) {
+    (void)state;
+    in_thread(grow_at_the_end, NULL);
+    assert_int_equal(moves, 0);
+}
+
+/* A break that is blocked: the chunk from the stand-in does not lie behind the block, which is copied, once. */
+static void test_beyond_a_blocked_top(void **state) {
+    (void)state;
+    without_cache();
+    assume(OPT_MMAP_THRESHOLD, 32 * MIB);
+    unsigned char *p = filled(100000);
+    double_fail_verb(VERB_BREAK);
+    p = grow(p, 300000);
+    assert_int_equal(moves, 1);
+    assert_filled(p, 100000);
+    assert_sound();
+}
+
+/* The new chunk comes from the block's arena and the old one goes there; the cache is not asked. */
+static void test_past_the_cache(void **state) {
+    (void)state;
+    unsigned char *p = filled(100);
+    void *behind = rung_malloc(16), *cached = rung_malloc(500);
+    assert_non_null(behind);
+    rung_free(cached);
+    unsigned char *q = rung_realloc(p, 500);
+    assert_ptr_not_equal(q, p);
+    assert_ptr_not_equal(q, cached);
+    assert_filled(q, 100);
+    assert_ptr_equal(rung_malloc(500), cached);
+    assert_ptr_equal(rung_malloc(90), p); /* from its bin, since it is in no cache: */
+    void *other = rung_malloc(90);
+    assert_ptr_not_equal(other, p);
+    assert_sound();
+}
+
+/* What is new is filled for debugging, what was there is not. */
+static void test_filled_for_debugging(void **state) {
+    (void)state;
+    assume(OPT_PERTURB, 0x5a);
+    assume(OPT_MMAP_THRESHOLD, 32 * MIB);
+    unsigned char *p = filled(200);
+    for (size_t size = 1000; size < 4 * MIB; size *= 40) {
+        assert_non_null(rung_malloc(size)); /* so that it has to move */
+        p = rung_realloc(p, size);
+        assert_filled(p, 200);
+        assert_int_equal(p[size - 1], 0xa5);
+    }
+    assert_sound();
+}
+
 static void test_into_a_free_neighbour(void **state) {
     (void)state;
     without_cache();
@@ -158,6 +243,11 @@ static void test_misuse(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_into_top),
+        cmocka_unit_test(test_beyond_top),
+        cmocka_unit_test(test_beyond_top_of_a_secondary_arena),
+        cmocka_unit_test(test_beyond_a_blocked_top),
+        cmocka_unit_test(test_past_the_cache),
+        cmocka_unit_test(test_filled_for_debugging),
         cmocka_unit_test(test_into_a_free_neighbour),
         cmocka_unit_test(test_shrinking_frees_the_rest),
         cmocka_unit_test(test_up_to_the_usable_size),
