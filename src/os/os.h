@@ -61,6 +61,8 @@ void *os_break(intptr_t delta);
    Returns false when the time has run out. */
 bool os_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout_us);
 void os_wake(_Atomic uint32_t *word, int count);
+
+/* Lets others run, for a moment. */
 void os_yield(void);
 
 /* Monotonic.  Costs no system call where the kernel can do without. */

@@ -308,8 +308,8 @@ static void test_decorate_maps_tunable(void **state) {
     } cases[] = {
         {"GLIBC_TUNABLES=glibc.mem.decorate_maps=0", 0},
         {"GLIBC_TUNABLES=glibc.mem.decorate_maps=1", 2},
-        {"GLIBC_TUNABLES=glibc.mem.decorate_maps=2", 1},
-        {"GLIBC_TUNABLES=glibc.malloc.decorate_maps=0", 1},
+        {"GLIBC_TUNABLES=glibc.mem.decorate_maps=2", 0},
+        {"GLIBC_TUNABLES=glibc.malloc.decorate_maps=1", 0},
         {"RUNG_OPTIONS=decorate_maps=2", 2},
         {"RUNG_OPTIONS=decorate_maps=0", 0},
     };
