@@ -11,6 +11,9 @@ import sys
 PLAIN = """malloc free calloc realloc reallocarray memalign aligned_alloc posix_memalign valloc pvalloc free_sized
 free_aligned_sized memalignment malloc_usable_size mallopt mallinfo mallinfo2 malloc_stats malloc_info malloc_trim cfree""".split()
 
+# In front of libc's: they drop RTLD_DEEPBIND (src/api/dlopen.c).
+OPENERS = ["dlopen", "dlmopen"]
+
 # The names glibc itself gives its functions beside the public ones; preloaded code and libc's own callers use them.
 REQUIRED_ALIASES = """__libc_malloc __libc_free __libc_calloc __libc_realloc __libc_memalign __libc_valloc
 __libc_pvalloc""".split()
@@ -55,11 +58,11 @@ def main():
     library = sys.argv[1]
     names = exported(library)
     problems = []
-    for name in PLAIN + REQUIRED_ALIASES + OPERATORS:
+    for name in PLAIN + REQUIRED_ALIASES + OPERATORS + OPENERS:
         if name not in names:
             problems.append("missing: " + name)
     for name in sorted(names):
-        known = name in PLAIN or name in OPERATORS or ALLOWED_ALIASES.match(name) or name.startswith("rung_")
+        known = name in PLAIN or name in OPERATORS or name in OPENERS or ALLOWED_ALIASES.match(name) or name.startswith("rung_")
         if not known:
             problems.append("exported but not part of the interface: " + name)
     size = tls_size(library)

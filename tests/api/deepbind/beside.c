@@ -1,0 +1,4 @@
+int beside(void);
+int beside(void) {
+    return 1;
+}
