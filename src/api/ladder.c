@@ -26,8 +26,7 @@
 static COLD void settle_in_slow(void) {
     int saved = errno;
     start();
-    thread_begin();
-    tcache_start();
+    thread_settle();
     errno = saved;
 }
 
@@ -331,9 +330,10 @@ static void free_chunk(void *mem) {
 WHOLE void descend(void *mem) {
     if (UNLIKELY(!ptr_is_aligned(mem, ALIGNMENT)))
         die(MSG_FREE_POINTER, mem, 0);
-    if (UNLIKELY(tcache_is_inactive(self.tcache))) {
-        settle_in_slow(); /* and now the hot path may do */
-        OWN(free)(mem);
+    bool unsettled = tcache_is_inactive(self.tcache);
+    settle_in();
+    if (UNLIKELY(unsettled) && !tcache_is_inactive(self.tcache)) {
+        OWN(free)(mem); /* now the hot path may do */
     } else if (in_run_window(mem)) {
         free_headless(mem);
     } else {

@@ -44,6 +44,10 @@ enum { FREEZE_LIMIT_US = 200 * 1000 };
 static _Atomic unsigned gate;
 static _Atomic unsigned forks; /* between their prepare and their parent handler */
 
+/* For fork_watch(): grows before each freeze and after each thaw, up to the bit that tells of a fork under way. */
+static _Atomic unsigned fork_changes;
+#define FORK_UNDER_WAY (~0u / 2 + 1)
+
 static void enter_gate(uint64_t *signals) {
     os_block_signals(signals);
     while (atomic_exchange_explicit(&gate, 1, memory_order_acquire) != 0)
@@ -116,6 +120,7 @@ static void prepare(void) {
     uint64_t signals;
     counter_add(COUNT_FORKS, 1);
     enter_gate(&signals);
+    atomic_fetch_add_explicit(&fork_changes, 1, memory_order_release);
     if (forks++ == 0)
         freeze_all();
     leave_gate(&signals);
@@ -124,9 +129,11 @@ static void prepare(void) {
 static void parent(void) {
     uint64_t signals;
     enter_gate(&signals);
-    bool last = --forks == 0;
+    bool last = forks == 1;
     if (last)
         thaw_all();
+    forks--; /* only now: whoever was refused a lock until here may ask whether a fork was the reason */
+    atomic_fetch_add_explicit(&fork_changes, 1, memory_order_release);
     leave_gate(&signals);
     if (last)
         catch_up();
@@ -166,6 +173,16 @@ static void child(void) {
         lock_release(&arenas_lock);
     }
     catch_up();
+}
+
+unsigned fork_watch(void) {
+    unsigned seen = atomic_load_explicit(&fork_changes, memory_order_acquire) & ~FORK_UNDER_WAY;
+    return seen | (atomic_load_explicit(&forks, memory_order_relaxed) != 0 ? FORK_UNDER_WAY : 0);
+}
+
+bool fork_was_in_the_way(unsigned since) {
+    atomic_thread_fence(memory_order_acquire);
+    return since >= FORK_UNDER_WAY || since != fork_watch();
 }
 
 bool fork_is_under_way(void) {

@@ -45,7 +45,9 @@ static bool inherit_or_record(void) {
     bool inherits = *at != NULL;
     if (inherits) {
         self.record = *at;
-        self.arena = self.record->arena;
+        if (self.arena == NULL)
+            self.arena = self.record->arena;
+        self.record->arena = self.arena;
         if (self.record->tcache != NULL) {
             self.tcache = self.record->tcache;
             self.deep = self.record->deep;
@@ -131,6 +133,8 @@ void thread_hooks_init(void) {
 }
 
 void thread_begin(void) {
+    if (self.stage == THREAD_KNOWN && self.record == NULL && inherit_or_record()) /* refused the first time */
+        atomic_fetch_sub_explicit(&threads_known, 1, memory_order_relaxed);
     if (self.stage != THREAD_NEW)
         return;
     if (!single_threaded())
@@ -142,4 +146,14 @@ void thread_begin(void) {
     if (!inherit_or_record())
         atomic_fetch_add_explicit(&threads_known, 1, memory_order_relaxed);
     pthread_setspecific(exit_key, &self);
+}
+
+void thread_settle(void) {
+    unsigned watch = fork_watch();
+    thread_begin();
+    if (self.record == NULL && fork_was_in_the_way(watch))
+        return;
+    tcache_start();
+    if (self.tcache == &tcache_disabled && !deep_is_live() && self.stage != THREAD_GONE && fork_was_in_the_way(watch))
+        self.tcache = &tcache_inactive;
 }

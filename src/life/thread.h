@@ -13,6 +13,10 @@ void thread_hooks_init(void);
    noticed.  May call malloc (again from the start). */
 void thread_begin(void);
 
+/* The same, and the thread gets its cache.  What a fork under way refuses is tried again when the thread comes past
+   the next time: until then its cache stays the inactive one. */
+void thread_settle(void);
+
 /* ---- for life/fork.c ---- */
 
 extern struct lock records_lock;
