@@ -32,15 +32,16 @@ EXPORT void *NAME(aligned_alloc)(size_t align, size_t req) {
     return allocate_aligned(align, req);
 }
 
-/* POSIX: the error is the result; errno and, on failure, *mem stay as they are. */
+/* POSIX: the error is the result; on failure *mem stays as it is.  errno says no more than POSIX wants when memory is
+   what fails: ENOMEM, as glibc leaves it there, since programs print it. */
 EXPORT int NAME(posix_memalign)(void **mem, size_t align, size_t req) {
     if (UNLIKELY(!is_pow2(align) || align % sizeof(void *) != 0))
         return EINVAL;
     int saved = errno;
     void *p = allocate_aligned(align, req);
-    errno = saved;
     if (p == NULL)
         return ENOMEM;
+    errno = saved;
     *mem = p;
     return 0;
 }

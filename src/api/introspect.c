@@ -1,5 +1,6 @@
 /* What the interface lets a program ask about its memory (row E4). */
 #include <errno.h>
+#include <pthread.h>
 
 #include "api/names.h"
 #include "arena/arenas.h"
@@ -98,8 +99,12 @@ EXPORT int NAME(malloc_info)(int options, FILE *out) {
 }
 
 EXPORT void NAME(malloc_stats)(void) {
+    /* Printing is where a pending cancellation would end the thread, in the middle of the report. */
+    int cancel;
     start();
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     report(stderr, stats_arena, stats_close);
+    pthread_setcancelstate(cancel, &cancel);
 }
 
 /* libc's header calls it deprecated, which it is; the name is still owed. */

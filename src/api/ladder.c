@@ -139,10 +139,19 @@ COLD bool make_room(void) {
     return (refused || option(OPT_RUNS) != 0) && trim_everything(0);
 }
 
-/* Once more, after what was free has gone.  align 0: any. */
+/* So large a request is asked about before anything is tried: no program can have many such blocks, and who asks
+   for half the address space by mistake shall have its no at once. */
+#define ASK_FROM ((size_t)1 << 40)
+
+/* Beyond any doubt. */
+static HOT bool is_absurd(size_t req) {
+    return UNLIKELY(req >= ASK_FROM) && (req > REQUEST_MAX - HEADER || !footprint_could_serve(req));
+}
+
+/* Once more, after what was free has gone, if that can help.  align 0: any. */
 static COLD void *climb_again(size_t align, size_t req, char **zero_from) {
     void *mem = NULL;
-    if ((self.due & DUE_AGAIN) == 0 && make_room()) {
+    if ((self.due & DUE_AGAIN) == 0 && footprint_could_serve(req + align) && make_room()) {
         self.due |= DUE_AGAIN;
         mem = align != 0 ? climb_aligned(align, req) : climb(req, zero_from);
         self.due &= (uint8_t)~DUE_AGAIN;
@@ -154,11 +163,11 @@ static COLD void *climb_again(size_t align, size_t req, char **zero_from) {
 }
 
 WHOLE void *climb(size_t req, char **zero_from) {
-    if (UNLIKELY(req > REQUEST_MAX - HEADER)) {
+    settle_in();
+    if (is_absurd(req)) {
         errno = ENOMEM;
         return NULL;
     }
-    settle_in();
     bool zero;
     void *mem = from_runs(req, &zero);
     struct order o = {.csz = chunk_size_of_request(req), .want_zero = zero_from != NULL};
@@ -202,11 +211,12 @@ static struct chunk *aligned_from_arenas(size_t align, size_t csz) {
 }
 
 void *climb_aligned(size_t align, size_t req) {
-    if (UNLIKELY(req > REQUEST_MAX - HEADER || align > REQUEST_MAX - HEADER - req)) {
+    settle_in();
+    size_t both;
+    if (UNLIKELY(__builtin_add_overflow(req, align, &both)) || is_absurd(both)) {
         errno = ENOMEM;
         return NULL;
     }
-    settle_in();
     size_t csz = chunk_size_of_request(req);
     void *mem = tcache_pop_aligned(self.tcache, csz, align);
     if (mem != NULL)

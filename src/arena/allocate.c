@@ -168,7 +168,7 @@ static struct chunk *map_or_grow(struct arena *a, struct order *o) {
 static SLOW struct chunk *from_system(struct arena *a, struct order *o) {
     struct chunk *c = map_or_grow(a, o);
     /* Near a limit, what waits for reuse makes room. */
-    return c == NULL && mapped_cache_empty() ? map_or_grow(a, o) : c;
+    return c == NULL && footprint_could_serve(o->csz) && mapped_cache_empty() ? map_or_grow(a, o) : c;
 }
 
 struct chunk *arena_alloc(struct arena *a, struct order *o) {

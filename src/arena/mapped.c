@@ -71,7 +71,7 @@ static char *map_huge(size_t *total) {
 
 static char *map_fresh(size_t total) {
     char *mapping = map_counted(total, 0);
-    if (mapping == NULL && mapped_cache_empty())
+    if (mapping == NULL && footprint_could_serve(total) && mapped_cache_empty())
         mapping = map_counted(total, 0);
     if (mapping != NULL)
         huge_advise(mapping, total);
@@ -165,7 +165,7 @@ static char *remap_counted(char *mapping, size_t old_total, size_t total) {
 /* Near a limit, what waits for reuse makes room. */
 static char *remap(char *mapping, size_t old_total, size_t total) {
     char *moved = remap_counted(mapping, old_total, total);
-    if (moved == NULL && total > old_total && mapped_cache_empty())
+    if (moved == NULL && total > old_total && footprint_could_serve(total) && mapped_cache_empty())
         moved = remap_counted(mapping, old_total, total);
     return moved;
 }

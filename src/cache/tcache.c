@@ -106,18 +106,21 @@ static struct cached *find_place(struct tcache *t, size_t bin, size_t csz) {
     return before;
 }
 
-void *tcache_pop_large(struct tcache *t, size_t bin, size_t csz) {
-    struct cached *before = find_place(t, bin, csz);
-    struct cached *e =
-        before == NULL ? t->head[bin] : next_checked(before, MSG_MALLOC_TCACHE_ALIGN);
-    if (e == NULL)
-        return NULL;
+/* e, which lies behind `before`, or NULL: in front. */
+static void *pop_behind(struct tcache *t, size_t bin, struct cached *before, struct cached *e) {
     if (before == NULL)
         return tcache_pop(t, bin);
     mask_next(before, next_checked(e, MSG_MALLOC_TCACHE_ALIGN));
     t->room[bin]++;
     e->key = 0;
     return e;
+}
+
+void *tcache_pop_large(struct tcache *t, size_t bin, size_t csz) {
+    struct cached *before = find_place(t, bin, csz);
+    struct cached *e =
+        before == NULL ? t->head[bin] : next_checked(before, MSG_MALLOC_TCACHE_ALIGN);
+    return e != NULL ? pop_behind(t, bin, before, e) : NULL;
 }
 
 void tcache_push_large(struct tcache *t, size_t bin, void *mem) {
@@ -136,10 +139,16 @@ void tcache_push_large(struct tcache *t, size_t bin, void *mem) {
 /* ---- the rest ---- */
 
 void *tcache_pop_aligned(struct tcache *t, size_t csz, size_t align) {
-    size_t bin = tcache_bin_of_head(csz);
-    if (bin >= TCACHE_SMALL_BINS || t->head[bin] == NULL || !ptr_is_aligned(t->head[bin], align))
+    size_t bin = tcache_bin(csz);
+    if (bin >= TCACHE_BINS)
         return NULL;
-    return tcache_pop(t, bin);
+    struct cached *before = NULL;
+    struct cached *e = t->head[bin];
+    while (e != NULL && (size_of(e) != csz || !ptr_is_aligned(e, align))) {
+        before = e;
+        e = next_checked(e, MSG_MALLOC_TCACHE_ALIGN);
+    }
+    return e != NULL ? pop_behind(t, bin, before, e) : NULL;
 }
 
 void tcache_accept(struct tcache *t, size_t bin, struct batch *b) {

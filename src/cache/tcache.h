@@ -123,7 +123,7 @@ void *tcache_pop_large(struct tcache *t, size_t bin, size_t csz);
 /* Into a large bin that has room. */
 void tcache_push_large(struct tcache *t, size_t bin, void *mem);
 
-/* The first object of the linear bin for csz, if it happens to be aligned; NULL otherwise. */
+/* The first object of csz bytes that happens to be aligned, from the bin for that size; NULL: there is none. */
 void *tcache_pop_aligned(struct tcache *t, size_t csz, size_t align);
 
 /* The objects that an arena added on the way (arena/batch.h) become cached ones. */

@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "base/counter.h"
 #include "chunk/purger.h"
+#include "chunk/window.h"
 #include "options/options.h"
 #include "os/os.h"
 
@@ -85,6 +86,21 @@ void footprint_ages(void) {
     purger_nudge();
     if (UNLIKELY(footprint_is_watched()) && purger_wanted() && footprint() > wants_looking_after())
         self.due |= DUE_PURGE_THREAD;
+}
+
+COLD bool footprint_could_serve(size_t bytes) {
+    size_t hard = option(OPT_HARD_LIMIT);
+    if (hard != 0 && bytes > hard)
+        return false;
+    size_t held = footprint() + window_bytes();
+    if (bytes <= held)
+        return true;
+    size_t rest = bytes - held;
+    if (rest > SIZE_MAX - os_facts.page)
+        return false;
+    rest = align_up(rest, os_facts.page);
+    void *probe = os_map(rest, 0);
+    return probe != NULL && os_unmap(probe, rest);
 }
 
 size_t footprint_may_keep(size_t have) {

@@ -60,6 +60,11 @@ void footprint_set_windows(size_t bytes);
 /* So many bytes in runs were given back (or, negative, are used again). */
 void footprint_gone(ptrdiff_t bytes);
 
+/* The kernel or the hard limit has refused a request of so many bytes, or they are more than it can have many of:
+   whether it could be served if everything that is held were given back.  Holds that much less for a moment to
+   find out, so a no costs one refused call and takes nothing from anybody. */
+bool footprint_could_serve(size_t bytes);
+
 /* Of `have` bytes that are free and resident, how many may stay for the limits' sake: half of the room
    that what is in use leaves below them, so that free memory alone never reaches a limit.  SIZE_MAX: there
    is no limit. */

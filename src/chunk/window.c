@@ -1,12 +1,24 @@
 #include "chunk/window.h"
 
+#include <stdatomic.h>
+
 #include "options/options.h"
 #include "os/os.h"
 
 uint8_t window_uses[WINDOW_COUNT];
 
+static _Atomic size_t ours; /* windows */
+
 static void set_use(const void *window, enum window_use use) {
     window_uses[(uintptr_t)window >> WINDOW_SHIFT] = (uint8_t)use;
+    if (use == WINDOW_FOREIGN)
+        atomic_fetch_sub_explicit(&ours, 1, memory_order_relaxed);
+    else
+        atomic_fetch_add_explicit(&ours, 1, memory_order_relaxed);
+}
+
+size_t window_bytes(void) {
+    return atomic_load_explicit(&ours, memory_order_relaxed) * WINDOW;
 }
 
 /* Where the half of a double reservation lay that was not needed: aligned, and likely still free. */

@@ -35,6 +35,9 @@ static HOT void *window_of(const void *p) {
    NULL: the kernel has no more. */
 void *window_create(enum window_use use, size_t committed, const char *name);
 
+/* The address space of all windows together. */
+size_t window_bytes(void);
+
 /* Returns a window to the kernel; false: it stays, unchanged. */
 bool window_destroy(void *window);
 

@@ -221,6 +221,7 @@ static void handler_that_gives_memory_back() {
 }
 
 static void test_retry(const form &f) {
+    malloc_trim(0); // what another form freed shall not serve this one
     reserve = std::malloc(reserve_size);
     struct rlimit before;
     REQUIRE(reserve && getrlimit(RLIMIT_AS, &before) == 0, "no 256 MiB of address space: errno %d",

@@ -76,8 +76,9 @@ static void test_allocate(size_t n) {
         free(mem);
     }
     void *mem = &mem;
+    errno = 0;
     int status = posix_memalign(&mem, 64, n);
-    CHECK(status == ENOMEM, "posix_memalign(64, %#zx) gave %d, not ENOMEM", n, status);
+    CHECK(status == ENOMEM && errno == ENOMEM, "posix_memalign(64, %#zx) gave %d, errno %d, not ENOMEM", n, status, errno);
     CHECK(mem == &mem, "posix_memalign(64, %#zx) wrote the pointer", n);
 }
 

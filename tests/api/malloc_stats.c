@@ -26,6 +26,24 @@ static void print(void *unused) {
     say("%zu %zu %zu %zu", m.arena, m.uordblks, m.hblks, m.hblkhd);
 }
 
+// A thread that is cancelled already prints all of it, and ends at the next point where it may.
+static void *cancelled_thread(void *unused) {
+    pthread_cancel(pthread_self());
+    malloc_stats();
+    pthread_testcancel();
+    return unused;
+}
+
+static void print_cancelled(void *unused) {
+    (void)unused;
+    pthread_t t;
+    void *result = NULL;
+    REQUIRE(pthread_create(&t, NULL, cancelled_thread, NULL) == 0, "no thread");
+    pthread_join(t, &result);
+    CHECK(result == PTHREAD_CANCELED, "the thread was not cancelled");
+    _exit(check_result());
+}
+
 static unsigned long number(const char **text, const char *label) {
     char line[64];
     size_t n = strlen(label);
@@ -78,5 +96,7 @@ int main(void) {
           arena + hblkhd, uordblks + hblkhd);
     CHECK(max_regions == hblks && max_bytes == hblkhd, "mapped %lu, %lu; mallinfo2 says %zu, %zu",
           max_regions, max_bytes, hblks, hblkhd);
+    run_function(print_cancelled, NULL, &o);
+    CHECK(exited_with(&o, 0) && strstr(o.err, "max mmap bytes   = "), "cancelled: %s: %s", ending(&o), o.err);
     return check_result();
 }

@@ -48,6 +48,48 @@ static void test_disabled_by_the_options(void **state) {
     assert_int_equal(rung_mallinfo2().uordblks, 0);
 }
 
+/* memalign looks at all of a bin, of a bin of large sizes too, and only there; the rest of the bin stays. */
+static void aligned_from_bin(size_t size) {
+    enum { N = 12 };
+    void *p[N];
+    unsigned fit = 0;
+    for (unsigned i = 0; i < N; i++) {
+        if (i == 3 || i == 7) { /* never the first of the bin */
+            p[i] = rung_memalign(256, size);
+        } else {
+            assert_non_null(rung_malloc(24));
+            p[i] = rung_malloc(size);
+        }
+        fit += (uintptr_t)p[i] % 256 == 0 && chunk_bytes(p[i]) == chunk_size_of_request(size);
+    }
+    assert_in_range(fit, 1, N / 2);
+    give(p, N);
+    for (unsigned found = 0; found <= fit; found++) {
+        void *q = rung_memalign(256, size);
+        assert_true((uintptr_t)q % 256 == 0);
+        bool was_cached = false;
+        for (unsigned i = 0; i < N; i++)
+            was_cached |= p[i] == q;
+        assert_int_equal(was_cached, found < fit);
+    }
+    unsigned left = 0;
+    for (unsigned i = 0; i < N - fit; i++) {
+        void *q = rung_malloc(size);
+        for (unsigned k = 0; k < N; k++)
+            left += p[k] == q;
+    }
+    assert_int_equal(left, N - fit);
+    assert_sound();
+}
+
+static void test_memalign_looks_at_the_whole_bin(void **state) {
+    (void)state;
+    assume(OPT_TCACHE_MAX, 4 * MIB);
+    aligned_from_bin(88);
+    aligned_from_bin(1000);
+    aligned_from_bin(5000);
+}
+
 static void assert_depth(size_t count) {
     enum { N = 70000 };
     static void *p[N];
@@ -301,6 +343,7 @@ int main(void) {
         cmocka_unit_test(test_empty_ones),
         cmocka_unit_test(test_disabled_for_ever_after_a_failed_start),
         cmocka_unit_test(test_disabled_by_the_options),
+        cmocka_unit_test(test_memalign_looks_at_the_whole_bin),
         cmocka_unit_test(test_depth_of_16),
         cmocka_unit_test(test_depth_of_65535),
         cmocka_unit_test(test_last_linear_bin),
