@@ -200,7 +200,8 @@ size_t runs_take(unsigned bin, void **out, size_t want) {
 static void dissolve(struct run_bin *rb, struct run *r) {
     if (r->fullness != FULL)
         list_remove(&r->link);
-    uint16_t gone = r->gone;
+    /* Where memory is promised, a page that is gone is still to be returned: by the purge of free pages. */
+    uint16_t gone = os_facts.strict_commit ? 0 : r->gone;
     idle_forget(r);
     struct run_window *w = window_of(r);
     w->slot[r - w->run] = SLOT_PAGES;
@@ -281,7 +282,7 @@ bool runs_give(unsigned bin, void *const *objects, size_t n) {
     for (size_t i = 0; i < n;)
         i += give_to_run(rb, bin, objects + i, n - i);
     if (UNLIKELY(purge_wants_idle()))
-        (void)idle_purge(&rb->idle, 8, PURGE_BEYOND_SHARE);
+        (void)idle_purge(&rb->idle, size_max(8, n / 2), PURGE_BEYOND_SHARE); /* more comes, more goes */
     unsigned visit = rb->visits++;
     lock_release(&rb->lock);
     purge_nudge_idle();
