@@ -314,36 +314,26 @@ static bool inspect_arenas(struct inspection *i, const struct memory *m) {
 static void inspect_cache(struct inspection *i, const struct memory *m, const struct thread_record *record) {
     const struct reader *r = m->context;
     const struct rung_view *v = &r->target->view;
-    struct deep d;
     struct tcache t;
-    if (record->tcache == NULL)
-        return;
-    if (record->deep != NULL && (const void *)record->deep != v->deep_none) {
-        if (read_target(m, record->deep, &d, sizeof d))
-            account_deep(&i->account, i->classes, &d);
-    } else if ((const void *)record->tcache != v->tcache_inactive &&
-               (const void *)record->tcache != v->tcache_disabled) {
-        if (read_target(m, record->tcache, &t, sizeof t))
-            account_tcache(&i->account, &t, option(OPT_TCACHE_COUNT));
-    }
+    if (record->tcache != NULL && (const void *)record->tcache != v->tcache_inactive &&
+        (const void *)record->tcache != v->tcache_disabled && read_target(m, record->tcache, &t, sizeof t))
+        account_tcache(&i->account, &t, option(OPT_TCACHE_COUNT));
 }
 
-static void inspect_parked(struct inspection *i, const struct memory *m) {
+static void inspect_cpu_caches(struct inspection *i, const struct memory *m) {
     const struct reader *r = m->context;
-    const struct deep *parked[PARKED_MOST];
-    struct deep d;
-    if (!target_read(r->target, r->target->view.parked, parked, sizeof parked))
+    struct cpu_cache c = {0};
+    if (!target_read(r->target, r->target->view.cpu_caches, &c.next, sizeof c.next))
         return;
-    for (size_t n = 0; n < PARKED_MOST; n++)
-        if (parked[n] != NULL && read_target(m, parked[n], &d, sizeof d))
-            account_deep(&i->account, i->classes, &d);
+    for (size_t n = 0; n < CACHES_MAX && c.next != NULL && read_target(m, c.next, &c, sizeof c); n++)
+        account_cpu_cache(&i->account, i->classes, &c);
 }
 
 static void inspect_caches(struct inspection *i, const struct memory *m) {
     const struct reader *r = m->context;
     const struct thread_record *bucket[RECORD_BUCKETS];
     size_t n = 0;
-    inspect_parked(i, m);
+    inspect_cpu_caches(i, m);
     if (!target_read(r->target, r->target->view.records, bucket, sizeof bucket))
         return;
     for (size_t b = 0; b < RECORD_BUCKETS; b++) {

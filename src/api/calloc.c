@@ -3,7 +3,7 @@
 
 #include "api/ladder.h"
 #include "api/names.h"
-#include "cache/deep.h"
+#include "cache/steps.h"
 #include "cache/tcache.h"
 
 /* Clears what may have been written to since the kernel zeroed it. */
@@ -26,9 +26,9 @@ EXPORT void *NAME(calloc)(size_t n, size_t size) {
         errno = ENOMEM;
         return NULL;
     }
-    size_t last = req - 1;
-    if (LIKELY(last < RUN_SMALL_MAX)) {
-        void *mem = deep_pop(self.deep, last / 16);
+    if (LIKELY(req < hot_limit())) {
+        caches_look_around(); /* libc comes here on its way to a second thread */
+        void *mem = steps_pop(hot.bin_of[req]);
         if (LIKELY(mem != NULL))
             return memset(mem, 0, req);
     }

@@ -9,7 +9,7 @@
 #include "arena/allocate.h"
 #include "arena/arenas.h"
 #include "arena/mapped.h"
-#include "cache/deep.h"
+#include "cache/cpu_cache.h"
 #include "cache/depot.h"
 #include "cache/hand_back.h"
 #include "cache/tcache.h"
@@ -70,13 +70,10 @@ static COLD void fill_for_debugging(void *mem) {
 /* Rungs 2 and 3.  NULL: not a size for them, or they have nothing. */
 static SLOW void *from_runs_slow(size_t req) {
     unsigned bin = run_bin_of_request(req);
-    if (LIKELY(deep_is_live()))
-        return deep_take(bin);
-    void *mem; /* a thread without a cache */
-    if (runs_take(bin, &mem, 1) == 0)
-        return NULL;
-    ((struct cached *)mem)->key = 0;
-    return mem;
+    if (LIKELY(caches_are_on()))
+        return cache_take(bin);
+    void *mem;
+    return runs_take(bin, &mem, 1) == 1 ? mem : NULL;
 }
 
 /* Of the windows' whole pages. */
@@ -85,7 +82,7 @@ static SLOW void *from_pages(size_t req, size_t align, bool *zero) {
         return NULL;
     if (req > RUN_MAX && req <= BLOCK_BIN_MAX && align <= os_facts.page) {
         unsigned bin = block_bin_of_request(align_up(req, os_facts.page)); /* what it will come back as */
-        void *mem = deep_is_live() ? deep_take_block(bin) : NULL;
+        void *mem = caches_are_on() ? cache_take_block(bin) : NULL;
         if (mem != NULL)
             return mem;
         req = block_bin_size(bin);
@@ -244,22 +241,13 @@ static COLD void clear_for_debugging(void *mem) {
     memset(mem, (int)option(OPT_PERTURB), block_usable(mem));
 }
 
-/* The object carries the key that a free writes: it is looked for wherever freed objects lie.  Found
-   nowhere, the key came with the user's data, from memory that was never written to since. */
-static COLD void check_object_key(struct cached *e, unsigned bin) {
-    if (deep_holds(self.deep, bin, e) || depot_holds(bin, e) || run_object_is_free(e) ||
-        threads_any_holds(bin, e))
-        die(MSG_FREE_TCACHE_DOUBLE, e, 0);
-    e->key = 0;
-}
-
 static SLOW void free_object(void *mem, unsigned bin) {
     if (UNLIKELY(!run_object_plausible(mem)))
         die(MSG_FREE_POINTER, mem, 0);
-    if (UNLIKELY(((struct cached *)mem)->key == cached_key))
-        check_object_key(mem, bin);
-    if (LIKELY(deep_is_live())) {
-        deep_put(bin, mem);
+    if (LIKELY(caches_are_on())) {
+        if (UNLIKELY(cache_has_on_top(bin, mem)))
+            die(MSG_FREE_TCACHE_DOUBLE, mem, 0);
+        cache_put(bin, mem);
         return;
     }
     if (UNLIKELY(option(OPT_PERTURB) != 0))
@@ -269,12 +257,12 @@ static SLOW void free_object(void *mem, unsigned bin) {
 
 /* Into the thread's cache, when it is of a size that is kept there; false: it is not, or no block. */
 static bool block_to_cache(void *mem, size_t size) {
-    if (size <= RUN_MAX || size > BLOCK_BIN_MAX || !deep_is_live())
+    if (size <= RUN_MAX || size > BLOCK_BIN_MAX || !caches_are_on())
         return false;
     unsigned bin = block_bin_of_request(size);
     if (block_bin_size(bin) != size || !block_mark(mem))
         return false;
-    deep_put_block(bin, mem);
+    cache_put_block(bin, mem);
     return true;
 }
 

@@ -104,7 +104,7 @@ EXPORT int rung_heap_check(void) {
         say("runs", wrong, where);
         unsound++;
     }
-    wrong = deep_check(&where);
+    wrong = caches_check(&where);
     if (wrong != NULL) {
         say("the thread's cache", wrong, where);
         unsound++;

@@ -8,7 +8,6 @@
 
 #include "base/compiler.h"
 
-struct deep;
 struct tcache;
 struct arena;
 
@@ -38,12 +37,19 @@ struct thread_record {
     struct thread_record *next;
     struct arena *arena;
     struct tcache *tcache;
-    struct deep *deep;
+    int seat; /* its number; -1: it has none */
     struct waiting waiting;
 };
 
+/* As the kernel's struct rseq begins (linux/rseq.h). */
+struct own_area {
+    uint32_t unused;
+    int32_t number; /* of its seat; -1: it has none */
+    uint64_t steps; /* nobody reads them */
+};
+
 struct self {
-    struct deep *deep;     /* never NULL: the cache in front of runs, or deep_none */
+    struct own_area area;  /* the kernel's words, but the thread's own; cache/hot.h */
     struct tcache *tcache; /* never NULL: the cache in front of arenas, or one of the two empty ones */
     struct arena *arena;   /* the arena it is bound to; NULL before the first slow malloc */
     struct thread_record *record; /* NULL: the thread is not known, or there was no memory for one */

@@ -1,8 +1,8 @@
-/* Looks whether a thread's cache is what it should be: what lies in it belongs there, and is nowhere else. */
+/* Looks whether a CPU's cache is what it should be: what lies in it belongs there, and is nowhere else. */
 #include "cache/check.h"
 
 #include "base/counter.h"
-#include "cache/deep.h"
+#include "cache/cpu_cache.h"
 #include "guard/lock.h"
 #include "runs/block.h"
 #include "runs/run.h"
@@ -10,8 +10,8 @@
 static const char *check_entry(unsigned bin, const void *mem) {
     if (!in_run_window(mem))
         return "a cache holds what is no object";
-    if (bin >= DEEP_BLOCKS)
-        return block_marked_size(mem) == block_bin_size(bin - DEEP_BLOCKS)
+    if (bin >= CACHE_BLOCKS)
+        return block_marked_size(mem) == block_bin_size(bin - CACHE_BLOCKS)
                    ? NULL
                    : "a cache holds what is no marked block of the size";
     if (run_bin_of(mem) != bin || !run_object_plausible(mem))
@@ -19,16 +19,16 @@ static const char *check_entry(unsigned bin, const void *mem) {
     return run_object_is_free(mem) ? "an object lies in a cache, and free in its run" : NULL;
 }
 
-static const char *check_bin(const struct deep *d, unsigned bin, const void **where) {
-    const struct deep_depth *p = &d->depth[bin];
-    if (p->slots == NULL)
-        return p->cap == 0 && d->top[bin] == d->full[bin] && *d->top[bin] == NULL
+static const char *check_bin(const struct cpu_cache *c, unsigned bin, const void **where) {
+    const struct cpu_bin *b = &c->bin[bin];
+    if (b->slots == NULL)
+        return b->cap == 0 && c->top[bin] == c->full[bin] && *c->top[bin] == NULL
                    ? NULL
                    : "a bin without room is not empty and full";
-    if (p->slots[0] != NULL || p->cap >= p->length || d->full[bin] != p->slots + p->cap ||
-        d->top[bin] < p->slots || d->top[bin] > d->full[bin])
+    if (b->slots[0] != NULL || b->cap >= b->length || (c->full[bin] != NULL && c->full[bin] != b->slots + b->cap) ||
+        c->top[bin] < b->slots || c->top[bin] >= b->slots + b->length)
         return "a bin is not where its room is";
-    for (void **at = p->slots + 1; at <= d->top[bin]; at++) {
+    for (void **at = b->slots + 1; at <= c->top[bin]; at++) {
         *where = *at;
         const char *wrong = check_entry(bin, *at);
         if (wrong != NULL)
@@ -37,38 +37,38 @@ static const char *check_bin(const struct deep *d, unsigned bin, const void **wh
     return NULL;
 }
 
-static size_t count_blocks(const struct deep *d) {
+static size_t count_blocks(void) {
     size_t n = 0;
-    for (unsigned bin = DEEP_BLOCKS; bin < DEEP_BINS; bin++)
-        n += d->depth[bin].slots != NULL ? (size_t)(d->top[bin] - d->depth[bin].slots) : 0;
+    for (const struct cpu_cache *c = cpu_caches; c != NULL; c = c->next)
+        for (unsigned bin = CACHE_BLOCKS; bin < CACHE_BINS; bin++)
+            n += cache_count(c, bin);
     return n;
 }
 
-/* Others' caches hold marked blocks as well. */
-static bool marked_blocks_are_mine(const struct deep *d) {
-    if (!single_threaded() || counter_get(COUNT_TCACHES) > 1)
-        return true;
-    size_t marked = blocks_count_marked();
-    return marked == SIZE_MAX || marked == count_blocks(d);
-}
-
-static size_t bytes_of(const struct deep *d, unsigned bin) {
-    return d->depth[bin].cap * (bin < RUN_BINS ? run_bin_size(bin) : block_bin_size(bin - DEEP_BLOCKS));
-}
-
-const char *deep_check(const void **where) {
-    const struct deep *d = self.deep;
+static const char *check_cache(const struct cpu_cache *c, const void **where) {
     size_t spent[2] = {0};
-    for (unsigned bin = 0; bin < DEEP_BINS; bin++) {
+    for (unsigned bin = 0; bin < CACHE_BINS; bin++) {
         *where = NULL;
-        const char *wrong = check_bin(d, bin, where);
+        const char *wrong = check_bin(c, bin, where);
         if (wrong != NULL)
             return wrong;
-        if (d->depth[bin].cap > 0)
-            spent[bin >= DEEP_BLOCKS] += bytes_of(d, bin);
+        if (c->bin[bin].cap > 0)
+            spent[bin >= CACHE_BLOCKS] +=
+                c->bin[bin].cap * (bin < RUN_BINS ? run_bin_size(bin) : block_bin_size(bin - CACHE_BLOCKS));
     }
     *where = NULL;
-    if (spent[0] != d->spent[0] || spent[1] != d->spent[1])
-        return "what a cache may hold does not add up";
-    return marked_blocks_are_mine(d) ? NULL : "blocks are marked that lie in no cache";
+    return spent[0] == c->spent[0] && spent[1] == c->spent[1] ? NULL : "what a cache may hold does not add up";
+}
+
+const char *caches_check(const void **where) {
+    *where = NULL;
+    if (!single_threaded()) /* what others take and put at this moment cannot be told from damage */
+        return NULL;
+    for (const struct cpu_cache *c = cpu_caches; c != NULL; c = c->next) {
+        const char *wrong = check_cache(c, where);
+        if (wrong != NULL)
+            return wrong;
+    }
+    size_t marked = blocks_count_marked();
+    return marked == SIZE_MAX || marked == count_blocks() ? NULL : "blocks are marked that lie in no cache";
 }

@@ -40,7 +40,7 @@ static void add_stray(struct cached *e) {
                                                     memory_order_relaxed));
 }
 
-static void send_home(unsigned bin, void *const *objects, size_t n) {
+void depot_send_home(unsigned bin, void *const *objects, size_t n) {
     if (n > 0 && !runs_give(bin, objects, n))
         for (size_t i = 0; i < n; i++)
             add_stray(objects[i]);
@@ -53,7 +53,7 @@ static void gather_strays(void) {
     while (e != NULL) {
         struct cached *next = unmask_next(e);
         void *object = e;
-        send_home(run_bin_of(e), &object, 1);
+        depot_send_home(run_bin_of(e), &object, 1);
         e = next;
     }
 }
@@ -136,8 +136,8 @@ bool depot_leave(unsigned bin, void *const *objects, size_t n) {
         }
         lock_release(&s->lock);
     }
-    send_home(bin, objects + placed, n - placed);
-    send_home(bin, surplus, thinned);
+    depot_send_home(bin, objects + placed, n - placed);
+    depot_send_home(bin, surplus, thinned);
     return placed == n;
 }
 
@@ -148,7 +148,7 @@ void depot_empty_shelf(unsigned bin) {
     /* Of an empty shelf depot_take() would take it for a wish. */
     while (n > 0 && atomic_load_explicit(&shelves[bin].count, memory_order_relaxed) > 0) {
         n = depot_take(bin, some, STEP);
-        send_home(bin, some, n);
+        depot_send_home(bin, some, n);
     }
 }
 

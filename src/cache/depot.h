@@ -18,6 +18,9 @@ size_t depot_take(unsigned bin, void **out, size_t want);
    had, in a list of strays that the next one to come along sees to.  True: all lie on the shelf. */
 bool depot_leave(unsigned bin, void *const *objects, size_t n);
 
+/* n objects of the bin go home, past the shelves; if no lock is to be had, they are strays. */
+void depot_send_home(unsigned bin, void *const *objects, size_t n);
+
 /* Everything on the shelves, or on one, goes home. */
 void depot_empty(void);
 void depot_empty_shelf(unsigned bin);

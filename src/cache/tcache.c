@@ -3,7 +3,7 @@
 #include "arena/arenas.h"
 #include "arena/release.h"
 #include "base/counter.h"
-#include "cache/deep.h"
+#include "cache/cpu_cache.h"
 #include "cache/hand_back.h"
 #include "chunk/meta.h"
 #include "options/options.h"
@@ -13,7 +13,7 @@
 struct tcache tcache_inactive;
 struct tcache tcache_disabled;
 
-__thread struct self self TLS_INITIAL_EXEC = {.deep = &deep_none, .tcache = &tcache_inactive};
+__thread struct self self TLS_INITIAL_EXEC = {.area = {.number = -1}, .tcache = &tcache_inactive};
 
 /* ---- start and end ---- */
 
@@ -34,13 +34,15 @@ void tcache_start(void) {
     self.tcache = &tcache_disabled;
     if (option(OPT_TCACHE_COUNT) == 0 || option(OPT_PERTURB) != 0)
         return;
-    if (option(OPT_RUNS) != 0 ? deep_start() : start_plain()) {
-        counter_add(COUNT_TCACHES, 1);
-        if (self.record != NULL) {
-            self.record->tcache = self.tcache;
-            self.record->deep = self.deep;
-        }
+    if (option(OPT_RUNS) != 0) {
+        caches_switch_on(); /* before runs there is another cache */
+        return;
     }
+    if (!start_plain())
+        return;
+    counter_add(COUNT_TCACHES, 1);
+    if (self.record != NULL)
+        self.record->tcache = self.tcache;
 }
 
 /* Takes the whole of a bin apart; at the thread's end only. */
@@ -62,10 +64,6 @@ void tcache_stop(void) {
     self.tcache = &tcache_disabled;
     if (self.record != NULL)
         self.record->tcache = NULL;
-    if (deep_is_live()) {
-        counter_sub(COUNT_TCACHES, 1);
-        deep_stop();
-    }
     if (!plain)
         return;
     counter_sub(COUNT_TCACHES, 1);

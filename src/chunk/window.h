@@ -4,17 +4,21 @@
 #ifndef RUNG_CHUNK_WINDOW_H
 #define RUNG_CHUNK_WINDOW_H
 
+#define WINDOW_SHIFT 26
+#define WINDOW_USE_RUNS 2 /* WINDOW_RUNS, for the assembler */
+
+#ifndef __ASSEMBLER__
+
 #include <stdatomic.h>
 
 #include "base/bits.h"
 
-#define WINDOW_SHIFT 26
 #define WINDOW ((size_t)1 << WINDOW_SHIFT)
 
 enum window_use {
     WINDOW_FOREIGN = 0, /* not ours, or the break's, or mapped chunks' */
     WINDOW_HEAP,
-    WINDOW_RUNS,
+    WINDOW_RUNS = WINDOW_USE_RUNS,
 };
 
 /* One byte a window of the 48-bit address space.  A process touches a page or two of it.  Read without a
@@ -41,4 +45,5 @@ size_t window_bytes(void);
 /* Returns a window to the kernel; false: it stays, unchanged. */
 bool window_destroy(void *window);
 
+#endif
 #endif

@@ -44,6 +44,7 @@ enum lock_rank {
     RANK_ARENA,  /* one arena: its bins, top, sub-heaps; the main arena's also covers the break */
     RANK_MAPPED, /* freed mappings that wait for reuse */
     RANK_BUDGET, /* how much free memory of arenas stays resident */
+    RANK_CACHE,  /* how deep a CPU's cache is; nobody waits for it */
     RANK_DEPOT,  /* one size's bundles between threads */
     RANK_RUN_BIN, /* the runs of one size */
     RANK_SPACE,  /* where runs come from */

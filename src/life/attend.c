@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "arena/arenas.h"
+#include "cache/cpu_cache.h"
 #include "cache/depot.h"
 #include "chunk/footprint.h"
 #include "chunk/meta.h"
@@ -24,6 +25,7 @@ static bool holds_a_lock(void) {
         any |= lock_is_mine(&a->lock);
         a = arena_next(a);
     } while (a != &main_arena);
+    caches_each_lock(note_mine, &any);
     depot_each_lock(note_mine, &any);
     runs_each_lock(note_mine, &any);
     return any;

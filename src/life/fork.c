@@ -26,6 +26,7 @@
 #include "arena/budget.h"
 #include "arena/mapped_cache.h"
 #include "base/counter.h"
+#include "cache/cpu_cache.h"
 #include "cache/depot.h"
 #include "chunk/footprint.h"
 #include "chunk/meta.h"
@@ -79,6 +80,7 @@ static void freeze_all(void) {
     } while (a != &main_arena);
     lock_fork_freeze(&mapped_cache_lock, deadline);
     lock_fork_freeze(&budget_lock, deadline);
+    caches_each_lock(freeze, &deadline);
     depot_each_lock(freeze, &deadline);
     runs_each_lock(freeze, &deadline);
     lock_fork_freeze(&meta_lock, deadline);
@@ -88,6 +90,7 @@ static void thaw_all(void) {
     lock_fork_thaw(&meta_lock);
     runs_each_lock(thaw, NULL);
     depot_each_lock(thaw, NULL);
+    caches_each_lock(thaw, NULL);
     lock_fork_thaw(&budget_lock);
     lock_fork_thaw(&mapped_cache_lock);
     struct arena *a = &main_arena;
@@ -155,6 +158,7 @@ static void child(void) {
     lock_fork_child(&meta_lock);
     runs_each_lock(open_in_child, NULL);
     depot_each_lock(open_in_child, NULL);
+    caches_each_lock(open_in_child, NULL);
     open_in_child(&budget_lock, NULL);
     open_in_child(&mapped_cache_lock, NULL);
     lock_fork_child(&arenas_lock);

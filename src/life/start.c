@@ -5,7 +5,8 @@
 
 #include "arena/arenas.h"
 #include "arena/huge.h"
-#include "cache/tcache.h"
+#include "cache/cpu_cache.h"
+#include "chunk/cached.h"
 #include "chunk/footprint.h"
 #include "guard/lock.h"
 #include "life/fork.h"
@@ -73,6 +74,7 @@ COLD void start_slow(void) {
         huge_init();
         cached_key_init();
         arenas_init();
+        caches_begin();
         atomic_store_explicit(&started, true, memory_order_release);
     }
     lock_release(&start_lock);

@@ -7,12 +7,12 @@
 
 #include "arena/arenas.h"
 #include "base/self.h"
-#include "cache/deep.h"
-#include "cache/parked.h"
+#include "cache/cpu_cache.h"
 #include "cache/tcache.h"
 #include "chunk/meta.h"
 #include "guard/lock.h"
 #include "life/fork.h"
+#include "options/options.h"
 #include "life/purge_thread.h"
 
 static pthread_key_t exit_key;
@@ -48,34 +48,19 @@ static bool inherit_or_record(void) {
         if (self.arena == NULL)
             self.arena = self.record->arena;
         self.record->arena = self.arena;
-        if (self.record->tcache != NULL) {
+        if (self.record->tcache != NULL)
             self.tcache = self.record->tcache;
-            self.deep = self.record->deep;
-        }
+        caches_inherit_seat(self.record->seat);
+        self.record->seat = self.area.number;
     } else if ((*at = meta_alloc(sizeof **at)) != NULL) {
         /* The process's first thread may have come to have all this already. */
-        **at = (struct thread_record){.owner = &self, .arena = self.arena};
+        **at = (struct thread_record){.owner = &self, .arena = self.arena, .seat = self.area.number};
         if (!tcache_is_inactive(self.tcache) && self.tcache != &tcache_disabled)
             (*at)->tcache = self.tcache;
-        if (deep_is_live()) {
-            (*at)->tcache = self.tcache;
-            (*at)->deep = self.deep;
-        }
         self.record = *at;
     }
     lock_release(&records_lock);
     return inherits;
-}
-
-bool threads_any_holds(unsigned bin, const void *mem) {
-    bool found = parked_holds(bin, mem);
-    if (found || !lock_take(&records_lock))
-        return found;
-    for (unsigned i = 0; i < RECORD_BUCKETS && !found; i++)
-        for (struct thread_record *r = thread_records[i]; r != NULL && !found; r = r->next)
-            found = r->tcache != NULL && deep_holds(r->deep, bin, mem);
-    lock_release(&records_lock);
-    return found;
 }
 
 /* The record names nothing any more: if it has to stay, whoever inherits it inherits nothing. */
@@ -116,6 +101,7 @@ static void at_thread_exit(void *unused) {
             return;
     }
     self.stage = THREAD_GONE;
+    caches_leave_seat();
     tcache_stop();
     arena_unbind();
     strike_record();
@@ -154,6 +140,6 @@ void thread_settle(void) {
     if (self.record == NULL && fork_was_in_the_way(watch))
         return;
     tcache_start();
-    if (self.tcache == &tcache_disabled && !deep_is_live() && self.stage != THREAD_GONE && fork_was_in_the_way(watch))
+    if (self.tcache == &tcache_disabled && option(OPT_RUNS) == 0 && self.stage != THREAD_GONE && fork_was_in_the_way(watch))
         self.tcache = &tcache_inactive;
 }

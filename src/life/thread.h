@@ -25,10 +25,6 @@ extern struct lock records_lock;
 enum { RECORD_BUCKETS = 256 };
 extern struct thread_record *thread_records[RECORD_BUCKETS];
 
-/* Whether the object lies in the cache of a thread that is known.  A glance at what others are writing: for
-   the search after a second free, where a miss means that it goes unseen. */
-bool threads_any_holds(unsigned bin, const void *mem);
-
 /* In the child: only the calling thread exists. */
 void threads_forget_others(void);
 

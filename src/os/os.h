@@ -106,6 +106,13 @@ void os_read_usable_cpus(void);
    option soft_limit_cgroup is set. */
 size_t os_read_memory_high(void);
 
+/* Whether the kernel restarts marked steps of this process's threads (rseq(2)): libc has registered an area for each.
+   *area: where it lies, bytes from the thread pointer on. */
+bool os_restartable(ptrdiff_t *area);
+
+/* The kernel numbers CPUs below this; 0: it does not say.  A system call. */
+size_t os_cpu_numbers(void);
+
 /* Fills buf with random bytes without waiting for entropy; false when there are none yet. */
 bool os_random(void *buf, size_t len);
 

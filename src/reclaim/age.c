@@ -6,8 +6,8 @@
 #include "arena/mapped_cache.h"
 #include "arena/purge.h"
 #include "base/counter.h"
+#include "cache/cpu_cache.h"
 #include "cache/depot.h"
-#include "cache/parked.h"
 #include "options/options.h"
 #include "runs/purge.h"
 #include "runs/run.h"
@@ -83,7 +83,7 @@ uint64_t reclaim_by_age(void) {
     size_t delay_ms = option(OPT_PURGE_DELAY);
     if (delay_ms == 0)
         return RECLAIM_NOTHING_LEFT;
-    bool more = parked_age();
+    bool more = caches_age();
     more |= age_depot();
     more |= age_runs();
     more |= age_arenas();

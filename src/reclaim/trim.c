@@ -4,9 +4,8 @@
 #include "arena/mapped_cache.h"
 #include "arena/purge.h"
 #include "arena/top.h"
-#include "cache/deep.h"
+#include "cache/cpu_cache.h"
 #include "cache/depot.h"
-#include "cache/parked.h"
 #include "guard/assert.h"
 #include "os/os.h"
 #include "runs/purge.h"
@@ -41,9 +40,8 @@ bool trim_arena(struct arena *a, size_t pad) {
 }
 
 bool trim_everything(size_t pad) {
-    if (deep_is_live())
-        deep_empty(self.deep);
-    parked_empty();
+    caches_ask_to_empty();
+    caches_empty_here();
     depot_empty();
     bool gave = mapped_cache_empty();
     gave |= runs_purge_idle();

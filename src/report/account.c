@@ -318,18 +318,18 @@ void account_tcache(struct account *a, const struct tcache *t, size_t count) {
     }
 }
 
-void account_deep(struct account *a, struct class_account *classes, const struct deep *d) {
+void account_cpu_cache(struct account *a, struct class_account *classes, const struct cpu_cache *c) {
     a->caches++;
-    for (unsigned bin = 0; bin < DEEP_BINS; bin++) {
-        const struct deep_depth *p = &d->depth[bin];
-        size_t n = ((uintptr_t)d->top[bin] - (uintptr_t)p->slots) / sizeof(void *);
-        if (p->slots == NULL || n >= p->length) /* never used, or just being made longer */
+    for (unsigned bin = 0; bin < CACHE_BINS; bin++) {
+        const struct cpu_bin *b = &c->bin[bin];
+        size_t n = ((uintptr_t)c->top[bin] - (uintptr_t)b->slots) / sizeof(void *);
+        if (b->slots == NULL || n >= b->length) /* never used, or just being made longer */
             continue;
         if (bin < RUN_BINS) {
             classes[bin].cached += n;
             a->cached_threads += n * run_bin_size(bin);
-        } else if (bin >= DEEP_BLOCKS) {
-            a->cached_threads += n * align_up(block_bin_size(bin - DEEP_BLOCKS), os_facts.page);
+        } else if (bin >= CACHE_BLOCKS) {
+            a->cached_threads += n * align_up(block_bin_size(bin - CACHE_BLOCKS), os_facts.page);
         }
     }
 }

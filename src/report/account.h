@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "arena/arena.h"
-#include "cache/deep.h"
+#include "cache/cpu_cache.h"
 #include "cache/depot.h"
 #include "cache/tcache.h"
 #include "report/residency.h"
@@ -97,10 +97,10 @@ void account_window(struct account *a, struct class_account *classes, const stru
 /* Whether page number `page` of it is free, or idle in a run. */
 bool account_page_is_free(const struct run_window *w, size_t page);
 
-/* Adds a thread's cache; `count` is tcache_count.  Of the bins that hold several sizes the smallest size
+/* Adds a thread's cache, or a CPU's; `count` is tcache_count.  Of the bins that hold several sizes the smallest size
    counts. */
 void account_tcache(struct account *a, const struct tcache *t, size_t count);
-void account_deep(struct account *a, struct class_account *classes, const struct deep *d);
+void account_cpu_cache(struct account *a, struct class_account *classes, const struct cpu_cache *c);
 
 /* Adds what lies on the shelves, and the shelves. */
 bool account_depot(struct account *a, struct class_account *classes, const struct memory *m,

@@ -5,7 +5,6 @@
 #include "arena/arenas.h"
 #include "arena/top.h"
 #include "base/counter.h"
-#include "cache/parked.h"
 #include "chunk/meta.h"
 #include "life/start.h"
 #include "life/thread.h"
@@ -120,26 +119,22 @@ void totals_add_runs(struct totals *t) {
 
 /* ---- caches ---- */
 
-static void add_cache(struct account *a, struct class_account *classes, const struct tcache *t,
-                      const struct deep *d) {
-    if (d != NULL && d != &deep_none)
-        account_deep(a, classes, d);
-    else if (t != NULL && t != &tcache_inactive && t != &tcache_disabled)
+static void add_cache(struct account *a, const struct tcache *t) {
+    if (t != NULL && t != &tcache_inactive && t != &tcache_disabled)
         account_tcache(a, t, option(OPT_TCACHE_COUNT));
 }
 
 /* Others' caches are looked at while their threads may use them; they lie in memory that stays. */
 static void add_caches(struct account *a, struct class_account *classes) {
-    for (int i = 0; i < PARKED_MOST; i++)
-        add_cache(a, classes, NULL, parked_caches[i]);
+    for (const struct cpu_cache *c = cpu_caches; c != NULL; c = c->next)
+        account_cpu_cache(a, classes, c);
     if (self.record == NULL)
-        add_cache(a, classes, self.tcache, self.deep);
+        add_cache(a, self.tcache);
     if (!lock_take(&records_lock))
         return;
     for (unsigned i = 0; i < RECORD_BUCKETS; i++)
         for (struct thread_record *r = thread_records[i]; r != NULL; r = r->next)
-            if (r->tcache != NULL)
-                add_cache(a, classes, r->tcache, r->deep);
+            add_cache(a, r->tcache);
     lock_release(&records_lock);
 }
 

@@ -9,9 +9,8 @@
 #include "arena/heap.h"
 #include "arena/top.h"
 #include "base/counter.h"
-#include "cache/deep.h"
+#include "cache/cpu_cache.h"
 #include "cache/depot.h"
-#include "cache/parked.h"
 #include "cache/tcache.h"
 #include "chunk/meta.h"
 #include "life/thread.h"
@@ -22,7 +21,7 @@
 #define VIEW_NAME "rung_view"
 #define VIEW_MAGIC "rung view 1"
 
-enum { VIEW_LAYOUT = 28 };
+enum { VIEW_LAYOUT = 27 };
 
 /* The sizes and places that have to be the same on both sides. */
 #define VIEW_LAYOUT_NUMBERS                                                                        \
@@ -32,7 +31,7 @@ enum { VIEW_LAYOUT = 28 };
             sizeof(struct main_pieces), sizeof(struct run_window), sizeof(struct run),             \
             offsetof(struct run, free_objects), offsetof(struct run, idle),                        \
             offsetof(struct run_window, free), offsetof(struct run_window, run), RUN_BINS,         \
-            DEEP_BINS, PARKED_MOST, SPACE_KINDS, sizeof(struct deep), offsetof(struct deep, depth), sizeof(struct tcache), \
+            CACHE_BINS, SPACE_KINDS, sizeof(struct cpu_cache), offsetof(struct cpu_cache, bin), sizeof(struct tcache), \
             sizeof(struct thread_record), RECORD_BUCKETS, sizeof(struct os_facts),                 \
             sizeof(struct meta_block), sizeof(struct depot_view), COUNTER_COUNT, OPTION_COUNT                                 \
     }
@@ -49,10 +48,9 @@ struct rung_view {
     const void *main_pieces;     /* struct main_pieces */
     const void *windows;         /* struct space_windows, one a kind */
     const void *records;         /* struct thread_record *, RECORD_BUCKETS of them */
-    const void *tcache_inactive; /* these three are no caches */
+    const void *tcache_inactive; /* these two are no caches */
     const void *tcache_disabled;
-    const void *deep_none;
-    const void *parked;          /* struct deep *, PARKED_MOST of them */
+    const void *cpu_caches;      /* struct cpu_cache *, the first of the list */
     const void *depot;           /* struct depot_view */
     const void *meta;            /* struct meta_block *, the newest */
     const void *window_uses;     /* a byte a window of the address space */

@@ -21,7 +21,7 @@ exec 9>"$work/lock"
 flock 9
 binary=$work/model
 if [ ! -e "$binary" ] || [ -n "$(find "$source_dir"/src "$source_dir"/tests/model -newer "$binary" -type f)" ]; then
-  mapfile -t core < <(find "$source_dir/src" -name '*.c')
+  mapfile -t core < <(find "$source_dir/src" -name '*.[cS]')
   $cc -std=gnu11 -O2 -static -pthread -Wall -Wextra -Wconversion -Werror -D_GNU_SOURCE -DRUNG_PREFIXED -DRUNG_ASSERT=2 \
     -DRUNG_VERSION='"cross"' -fno-builtin-malloc -fno-builtin-free -fno-builtin-calloc -fno-builtin-realloc \
     -I"$source_dir/src" -I"$source_dir/include" -I"$source_dir/tests/model" \

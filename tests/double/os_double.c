@@ -440,6 +440,16 @@ void os_read_usable_cpus(void) {
     os_facts.usable_cpus = kernel_facts.usable_cpus;
 }
 
+/* Threads have seats here. */
+bool os_restartable(ptrdiff_t *area) {
+    (void)area;
+    return false;
+}
+
+size_t os_cpu_numbers(void) {
+    return 0;
+}
+
 bool os_random(void *buf, size_t len) {
     counter_add(COUNT_SYS_OTHER, 1);
     enter();

@@ -19,7 +19,8 @@ static void *newcomer(void *unused) {
     free(kept);
     for (int i = 0; i < 1000; i++)
         free(malloc(50));
-    CHECK(counter("tcaches") == before + 1, "%zu thread caches before the first call after the fork, %zu after it",
+    size_t own = option_value("runs") == 0; // else a CPU's cache serves it, and was there before
+    CHECK(counter("tcaches") == before + own, "%zu thread caches before the first call after the fork, %zu after it",
           before, counter("tcaches"));
     return unused;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cache/deep.h"
+#include "cache/cpu_cache.h"
 #include "runs/run.h"
 #include "runs/space.h"
 #include "spans.h"
@@ -315,7 +315,7 @@ static void test_the_cache_keeps_some(void **state) {
         assert_sound();
     }
     give(held, BLOCK_BINS);
-    deep_empty(self.deep);
+    caches_empty_here();
     struct runs_totals t;
     runs_count(&t);
     assert_int_equal(space_totals.in_use, t.used);
@@ -350,7 +350,7 @@ static void test_the_cache_is_bounded(void **state) {
     for (size_t size = 40000; size <= 256 * KIB; size *= 2) {
         take(p, N, size);
         give(p, N);
-        assert_true(self.deep->spent[1] <= 2 * option(OPT_TCACHE_BUDGET));
+        assert_true(cache_numbered(cache_number())->spent[1] <= option(OPT_TCACHE_BUDGET));
         assert_true(space_totals.in_use <= 2 * option(OPT_TCACHE_BUDGET));
         assert_sound();
     }
@@ -404,7 +404,7 @@ static void free_again_what_another_thread_freed(void) {
 }
 static void free_after_a_cache_has_let_it_go(void) {
     rung_free(block);
-    deep_empty(self.deep);
+    caches_empty_here();
     rung_free(block);
 }
 static void free_a_page_of_it(void) {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cache/check.h"
-#include "cache/deep.h"
+#include "cache/cpu_cache.h"
 #include "runs/run.h"
 #include "runs/space.h"
 #include "unit.h"
@@ -27,7 +27,7 @@ static int with_contents(void **state) {
     cached = rung_malloc(100000);
     rung_free(cached);
     rung_free(rung_malloc(2 * MIB));
-    deep_empty(self.deep);
+    caches_empty_here();
     cached = rung_malloc(100000);
     rung_free(cached);
     assert_sound();
@@ -38,7 +38,7 @@ static int with_contents(void **state) {
 static const char *what_is_wrong(void) {
     const void *where;
     const char *wrong = runs_check(&where);
-    return wrong != NULL ? wrong : deep_check(&where);
+    return wrong != NULL ? wrong : caches_check(&where);
 }
 
 /* With `bytes` at `at` replaced, the check says `expected`. */
@@ -154,11 +154,11 @@ static void test_totals(void **state) {
 static void test_the_cache(void **state) {
     (void)state;
     rung_free(rung_malloc(64));
-    struct deep *d = self.deep;
-    unsigned bin = run_bin_of_request(64), blocks = DEEP_BLOCKS + block_bin_of_request(100000);
+    struct cpu_cache *d = cache_numbered(cache_number());
+    unsigned bin = run_bin_of_request(64), blocks = CACHE_BLOCKS + block_bin_of_request(100000);
     unsigned unused = run_bin_of_request(30000);
     void **top = d->top[bin];
-    assert_true(top > d->depth[bin].slots && d->depth[unused].slots == NULL);
+    assert_true(top > d->bin[bin].slots && d->bin[unused].slots == NULL);
     ASSERT_FOUND(*top, &bin, "a cache holds what is no object");
     ASSERT_FOUND(*top, small, "a cache holds what is no object of the size");
     ASSERT_FOUND(*top, (char *)*top + 16, "a cache holds what is no object of the size");
@@ -166,13 +166,13 @@ static void test_the_cache(void **state) {
     size_t i = run_object_index(bin, (uintptr_t)*top % RUN_SIZE);
     *object_word(r, i / WORD_BITS) |= (uint64_t)1 << i % WORD_BITS;
     const void *where;
-    assert_string_equal(deep_check(&where), "an object lies in a cache, and free in its run");
+    assert_string_equal(caches_check(&where), "an object lies in a cache, and free in its run");
     assert_ptr_equal(where, *top);
     *object_word(r, i / WORD_BITS) ^= (uint64_t)1 << i % WORD_BITS;
-    ASSERT_FOUND(d->depth[unused].cap, 1, "a bin without room is not empty and full");
-    ASSERT_FOUND(d->depth[bin].cap, d->depth[bin].cap + 1, "a bin is not where its room is");
-    ASSERT_FOUND(d->depth[bin].slots[0], top, "a bin is not where its room is");
-    ASSERT_FOUND(d->top[bin], d->depth[bin].slots - 1, "a bin is not where its room is");
+    ASSERT_FOUND(d->bin[unused].cap, 1, "a bin without room is not empty and full");
+    ASSERT_FOUND(d->bin[bin].cap, d->bin[bin].cap + 1, "a bin is not where its room is");
+    ASSERT_FOUND(d->bin[bin].slots[0], top, "a bin is not where its room is");
+    ASSERT_FOUND(d->top[bin], d->bin[bin].slots - 1, "a bin is not where its room is");
     ASSERT_FOUND(d->spent[0], d->spent[0] + 1, "what a cache may hold does not add up");
     ASSERT_FOUND(d->spent[1], 0, "what a cache may hold does not add up");
     assert_ptr_equal(*d->top[blocks], cached);

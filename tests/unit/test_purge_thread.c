@@ -61,7 +61,7 @@ static void test_age_alone(void **state) {
     assert_true(reclaim_by_age() == RECLAIM_NOTHING_LEFT);
     swing();
     assume(OPT_RUN_KEEP, 64 * MIB); /* it is not beyond anything */
-    assert_true(reclaim_by_age() == RECLAIM_NOTHING_LEFT);
+    assert_true(passes_until_done() <= 2); /* but what lies in the cache */
     assume(OPT_RUN_KEEP, 0);
     assume(OPT_PURGE_DELAY, 0);
     assert_true(reclaim_by_age() == RECLAIM_NOTHING_LEFT);

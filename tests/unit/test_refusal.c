@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/counter.h"
-#include "cache/deep.h"
+#include "cache/cpu_cache.h"
 #include "chunk/footprint.h"
 #include "unit.h"
 
@@ -24,7 +24,7 @@ struct kept {
 };
 
 static struct kept kept(void) {
-    return (struct kept){deep_bytes(self.deep), counter_get(COUNT_MAPPED_KEPT), footprint()};
+    return (struct kept){cache_bytes(cache_numbered(cache_number())), counter_get(COUNT_MAPPED_KEPT), footprint()};
 }
 
 static size_t calls(void) {

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "base/counter.h"
-#include "cache/deep.h"
+#include "cache/cpu_cache.h"
 #include "cache/depot.h"
-#include "cache/parked.h"
 #include "runs/run.h"
 #include "runs/space.h"
 #include "unit.h"
@@ -146,13 +145,11 @@ static void test_counts(void **state) {
     static void *p[5000];
     struct runs_totals t;
     in_thread(take_and_give, p);
-    parked_empty();
     depot_empty();
     runs_count(&t);
     assert_int_equal(t.out, 0);
     assert_int_equal(t.used, 0);
     in_thread(take_and_keep, p);
-    parked_empty();
     depot_empty();
     runs_count(&t);
     assert_int_equal(t.out, 5000 * 208);
@@ -216,6 +213,8 @@ static void free_twice_much_later(void) {
     rung_free(block);
     give(p, N);
     rung_free(block);
+    caches_empty_here();
+    depot_empty();
 }
 static void free_it(void *p) {
     rung_free(p);
@@ -223,24 +222,24 @@ static void free_it(void *p) {
 static void free_twice_in_two_threads(void) {
     in_thread(free_it, block);
     rung_free(block);
+    caches_empty_here(); /* seen when it goes home */
+    depot_empty();
 }
-/* By a thread without a cache: the hot path trusts the address. */
 static void free_interior(void) {
-    assume(OPT_TCACHE_COUNT, 0);
-    in_thread(free_it, (char *)block + 16);
+    in_thread(free_it, (char *)block + 16); /* whose cache goes home when it ends */
 }
 static void free_interior_and_pass_it_on(void) {
     rung_free((char *)block + 16);
-    deep_empty(self.deep);
+    caches_empty_here();
     depot_empty();
 }
 static void free_twice_with_the_key_gone(void) {
     rung_free(block);
     ((uintptr_t *)block)[1] = 0;
-    deep_empty(self.deep);
+    caches_empty_here();
     depot_empty();
     rung_free(block);
-    deep_empty(self.deep);
+    caches_empty_here();
 }
 
 static void test_misuse(void **state) {
