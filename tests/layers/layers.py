@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 # Lowest first.
-LAYERS = ["base", "os", "guard", "options", "chunk", "arena", "runs", "cache", "reclaim", "life", "report", "api"]
+LAYERS = ["base", "os", "guard", "options", "chunk", "arena", "pages", "runs", "cache", "reclaim", "life", "report", "api"]
 PUBLIC = "rung/"
 SYSTEM_LAYER = "os"
 
