@@ -85,7 +85,8 @@ static void work(void *filtered) {
         REQUIRE(pthread_create(&t, NULL, in_thread, &r) == 0, "no thread");
         pthread_join(t, NULL);
     }
-    r.in_use = mallinfo2().uordblks > 1 << 20;
+    // With runs, what lies in the caches of CPUs counts: their budget, of objects and of blocks.
+    r.in_use = mallinfo2().uordblks > (option_value("runs") ? 8 << 20 : 1 << 20);
     check_heap("at the end");
     REQUIRE(write(STDOUT_FILENO, &r, sizeof r) == sizeof r, "cannot report");
     _exit(check_result());
@@ -117,6 +118,6 @@ int main(void) {
     CHECK(!plain.errno_changes && !filtered.errno_changes,
           "free changed errno %d times without the filter, %d with it", plain.errno_changes,
           filtered.errno_changes);
-    CHECK(!plain.in_use && !filtered.in_use, "more than 1 MiB stays in use");
+    CHECK(!plain.in_use && !filtered.in_use, "more stays in use than caches may hold");
     return check_result();
 }
