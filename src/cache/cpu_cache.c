@@ -373,12 +373,15 @@ bool caches_age(void) {
     struct cpu_cache *c = atomic_load_explicit(&cpu_caches, memory_order_acquire);
     for (; c != NULL; c = c->next) {
         unsigned visits = atomic_load_explicit(&c->visits, memory_order_relaxed);
-        if (visits != c->aged_visits)
+        if (visits != c->aged_visits) {
             left = true;
-        else if (c == here)
+            c->asked = false;
+        } else if (c == here) {
             caches_empty_here();
-        else if (cache_bytes(c) > 0)
-            ask = true;
+        } else {
+            ask |= !c->asked;
+            c->asked = true;
+        }
         c->aged_visits = visits;
     }
     if (ask)

@@ -55,7 +55,8 @@ struct cpu_cache {
     unsigned hand;    /* the bin that is looked at next */
     _Atomic unsigned visits; /* off the hot path */
     unsigned round;   /* of those that caches_ask_to_empty() calls out, the last that was followed */
-    unsigned aged_visits; /* what visits was when the cache was last looked at for its age */
+    unsigned aged_visits; /* what visits was when the cache was last looked at for its age... */
+    bool asked;           /* ... and whether it was asked to empty since a call came; both are the looker's */
     struct cpu_cache *next; /* in the list of all */
 };
 
