@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/compiler.h"
+#include "base/rseq.h"
 
 struct tcache;
 struct arena;
@@ -41,15 +42,8 @@ struct thread_record {
     struct waiting waiting;
 };
 
-/* As the kernel's struct rseq begins (linux/rseq.h). */
-struct own_area {
-    uint32_t unused;
-    int32_t number; /* of its seat; -1: it has none */
-    uint64_t steps; /* nobody reads them */
-};
-
 struct self {
-    struct own_area area;  /* the kernel's words, but the thread's own; cache/hot.h */
+    struct rseq_area area; /* its number is that of the thread's seat, -1: it has none; cache/hot.h */
     struct tcache *tcache; /* never NULL: the cache in front of arenas, or one of the two empty ones */
     struct arena *arena;   /* the arena it is bound to; NULL before the first slow malloc */
     struct thread_record *record; /* NULL: the thread is not known, or there was no memory for one */

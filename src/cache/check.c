@@ -22,7 +22,7 @@ static const char *check_entry(unsigned bin, const void *mem) {
 static const char *check_bin(const struct cpu_cache *c, unsigned bin, const void **where) {
     const struct cpu_bin *b = &c->bin[bin];
     if (b->slots == NULL)
-        return b->cap == 0 && c->top[bin] == c->full[bin] && *c->top[bin] == NULL
+        return b->cap == 0 && c->full[bin] == NULL && *c->top[bin] == NULL
                    ? NULL
                    : "a bin without room is not empty and full";
     if (b->slots[0] != NULL || b->cap >= b->length || (c->full[bin] != NULL && c->full[bin] != b->slots + b->cap) ||
@@ -52,9 +52,7 @@ static const char *check_cache(const struct cpu_cache *c, const void **where) {
         const char *wrong = check_bin(c, bin, where);
         if (wrong != NULL)
             return wrong;
-        if (c->bin[bin].cap > 0)
-            spent[bin >= CACHE_BLOCKS] +=
-                c->bin[bin].cap * (bin < RUN_BINS ? run_bin_size(bin) : block_bin_size(bin - CACHE_BLOCKS));
+        spent[bin >= CACHE_BLOCKS] += c->bin[bin].cap * cache_bin_size(bin);
     }
     *where = NULL;
     return spent[0] == c->spent[0] && spent[1] == c->spent[1] ? NULL : "what a cache may hold does not add up";

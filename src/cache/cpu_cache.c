@@ -18,7 +18,6 @@
 static void *no_object = NULL;
 struct cpu_cache no_cache = {
     .top = {[0 ... CACHE_BINS - 1] = &no_object},
-    .full = {[0 ... CACHE_BINS - 1] = &no_object},
     .lock = LOCK_INIT(RANK_CACHE),
 };
 
@@ -113,7 +112,6 @@ static struct cpu_cache *make_cache(int number, struct cpu_cache *none) {
     if (c == NULL)
         return NULL;
     memcpy(c->top, no_cache.top, sizeof c->top);
-    memcpy(c->full, no_cache.full, sizeof c->full);
     c->lock = (struct lock)LOCK_INIT(RANK_CACHE);
     c->number = number;
     if (!atomic_compare_exchange_strong_explicit(cache_place(number), &none, c, memory_order_acq_rel,
@@ -224,7 +222,7 @@ static struct cpu_cache *cache_here(void) {
 
 /* ---- how deep ---- */
 
-static size_t bin_size(unsigned bin) {
+size_t cache_bin_size(unsigned bin) {
     if (bin < RUN_BINS)
         return run_bin_size(bin);
     return bin < CACHE_BLOCKS ? 0 : block_bin_size(bin - CACHE_BLOCKS); /* 0: no size's, always empty */
@@ -234,7 +232,7 @@ static size_t bin_size(unsigned bin) {
    MiB. */
 static size_t cap_max(unsigned bin) {
     size_t bytes = bin < RUN_BINS ? 128 * KIB : MIB;
-    size_t n = size_min(size_min(bytes / bin_size(bin), 1023), option(OPT_TCACHE_DEPTH_MAX));
+    size_t n = size_min(size_min(bytes / cache_bin_size(bin), 1023), option(OPT_TCACHE_DEPTH_MAX));
     return size_max(n, 1);
 }
 
@@ -244,13 +242,13 @@ static size_t budget_of(const struct cpu_cache *c) {
 }
 
 static bool can_afford(const struct cpu_cache *c, unsigned bin, size_t more) {
-    return c->spent[bin >= CACHE_BLOCKS] + more * bin_size(bin) <= budget_of(c);
+    return c->spent[bin >= CACHE_BLOCKS] + more * cache_bin_size(bin) <= budget_of(c);
 }
 
 static void note_cap(struct cpu_cache *c, unsigned bin, size_t cap) {
     size_t *spent = &c->spent[bin >= CACHE_BLOCKS];
-    *spent += cap * bin_size(bin);
-    *spent -= c->bin[bin].cap * bin_size(bin);
+    *spent += cap * cache_bin_size(bin);
+    *spent -= c->bin[bin].cap * cache_bin_size(bin);
     c->bin[bin].cap = (uint16_t)cap;
 }
 
@@ -278,9 +276,7 @@ static bool make_deeper(struct cpu_cache *c, unsigned bin, size_t cap) {
     slots[0] = NULL;
     bool whole = false;
     size_t n = 0;
-    if (b->slots == NULL) { /* empty, and full */
-        whole = true;
-    } else if (steps_store_of(c->number, &c->full[bin], NULL)) {
+    if (steps_store_of(c->number, &c->full[bin], NULL)) {
         n = move_out(c, bin, slots, length - 1, &whole);
         memmove(slots + 1, slots + length - n, n * sizeof *slots);
     }
@@ -333,7 +329,7 @@ static void deepen(struct cpu_cache *c, unsigned bin) {
     enum { LOOKS = 4 };
     struct cpu_bin *b = &c->bin[bin];
     b->missed = true;
-    if (b->slots != NULL && c->full[bin] != b->slots + b->cap) /* who exchanged the slots lost the CPU */
+    if (c->full[bin] != b->slots + b->cap) /* who exchanged the slots lost the CPU */
         (void)steps_store_of(c->number, &c->full[bin], b->slots + b->cap);
     size_t deeper = size_min(b->cap * 2 + (size_t)1, cap_max(bin));
     if (deeper == b->cap)
@@ -482,7 +478,7 @@ void cache_put_block(unsigned bin, void *mem) {
 size_t cache_bytes(const struct cpu_cache *c) {
     size_t bytes = 0;
     for (unsigned bin = 0; bin < CACHE_BINS; bin++)
-        bytes += cache_count(c, bin) * bin_size(bin);
+        bytes += cache_count(c, bin) * cache_bin_size(bin);
     return bytes;
 }
 

@@ -8,8 +8,8 @@
  *                                                            |   at NULL the bin is empty
  *   full[bin] -----------------------------------------------+   at it or beyond it top may not rise
  *
- * Before a bin's first use both lead to a NULL that all share: it is empty, and full.  So is, for ever,
- * the bin behind the last size, which stands for what lies in no run (SLOT_PAGES): the hot path of free
+ * Before a bin's first use top leads to a NULL that all share, and full is NULL: it is empty, and full.  So is,
+ * for ever, the bin behind the last size, which stands for what lies in no run (SLOT_PAGES): the hot path of free
  * need not ask whether the pointer is an object's.  Behind it are the bins of blocks up to 256 KiB,
  * which are off the hot path.
  *
@@ -111,7 +111,7 @@ void *cache_take_block(unsigned bin);
 /* Puts a marked block of that size into the cache. */
 void cache_put_block(unsigned bin, void *mem);
 
-/* Everything in the cache of this CPU goes to the depot or the runs. */
+/* Everything in the cache of this CPU goes home, past the depot. */
 void caches_empty_here(void);
 
 /* The same of all others, at the next call there that is no hit. */
@@ -119,6 +119,9 @@ void caches_ask_to_empty(void);
 
 /* Like both, of those that nobody called on, but for hits, since the last time.  True: something is left. */
 bool caches_age(void);
+
+/* Of an object, or a block, of the bin; 0: of the bin that stands for none. */
+size_t cache_bin_size(unsigned bin);
 
 /* The bytes of the objects in a cache. */
 size_t cache_bytes(const struct cpu_cache *c);

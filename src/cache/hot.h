@@ -24,6 +24,8 @@
 #ifndef RUNG_CACHE_HOT_H
 #define RUNG_CACHE_HOT_H
 
+#include "base/rseq.h"
+
 /* For the assembler: where things are. */
 #define HOT_POP 0
 #define HOT_PUSH 32
@@ -35,14 +37,6 @@
 
 #define CACHE_BINS 129
 #define CACHE_FULL (8 * CACHE_BINS)
-
-/* Of the area, which is the kernel's struct rseq (linux/rseq.h). */
-#define RSEQ_CPU 4
-#define RSEQ_STEPS 8
-
-/* What libc told the kernel to expect in front of an abort handler (sys/rseq.h). */
-#define RSEQ_SIGNATURE_X86_64 0x53053053
-#define RSEQ_SIGNATURE_AARCH64 0xd428bc00
 
 /* The machines that there are steps for in assembler; elsewhere, and where a compiler has to see every access, they
    are written in C, and only ever run on a thread's own seat. */
@@ -93,18 +87,6 @@ _Static_assert(offsetof(struct hot, pop) == HOT_POP && offsetof(struct hot, push
 
 extern struct hot hot HIDDEN;
 
-#if defined(__x86_64__) && defined(__LP64__)
-static HOT char *thread_pointer(void) {
-    char *tp;
-    __asm__("mov %%fs:0, %0" : "=r"(tp));
-    return tp;
-}
-#else
-static HOT char *thread_pointer(void) {
-    return __builtin_thread_pointer();
-}
-#endif
-
 static HOT struct cpu_cache *_Atomic *cache_place(int number) {
     return &hot.all[number + 2];
 }
@@ -119,7 +101,7 @@ static HOT size_t hot_limit(void) {
 
 /* The number of the cache that the calling thread may use now; negative: of none. */
 static HOT int cache_number(void) {
-    return *(volatile int32_t *)(thread_pointer() + atomic_load_explicit(&hot.area, memory_order_relaxed) + RSEQ_CPU);
+    return rseq_number(atomic_load_explicit(&hot.area, memory_order_relaxed));
 }
 
 #endif

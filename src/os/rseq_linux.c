@@ -1,5 +1,6 @@
-/* Restartable steps: what libc and the kernel have agreed upon (linux/rseq.h, sys/rseq.h of glibc 2.35). */
+/* Whether threads' steps are restarted here (base/rseq.h). */
 #include "base/counter.h"
+#include "base/rseq.h"
 #include "os/os.h"
 #include "os/syscall.h"
 
@@ -8,17 +9,11 @@ extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned __rseq_size __attribute__((weak));
 
 bool os_restartable(ptrdiff_t *area) {
-    enum { CPU = 4, NEEDED = 20 };
+    enum { NEEDED = 20 }; /* the kernel's first struct rseq, without its padding */
     if (&__rseq_offset == NULL || &__rseq_size == NULL || __rseq_size < NEEDED)
         return false;
-#if defined(__x86_64__) && defined(__LP64__)
-    char *tp;
-    __asm__("mov %%fs:0, %0" : "=r"(tp));
-#else
-    char *tp = __builtin_thread_pointer();
-#endif
     *area = __rseq_offset;
-    return *(volatile int *)(tp + __rseq_offset + CPU) >= 0; /* negative: the kernel does not know of it */
+    return rseq_number(__rseq_offset) >= 0; /* negative: the kernel does not know of it */
 }
 
 size_t os_cpu_numbers(void) {

@@ -321,10 +321,7 @@ void account_tcache(struct account *a, const struct tcache *t, size_t count) {
 void account_cpu_cache(struct account *a, struct class_account *classes, const struct cpu_cache *c) {
     a->caches++;
     for (unsigned bin = 0; bin < CACHE_BINS; bin++) {
-        const struct cpu_bin *b = &c->bin[bin];
-        size_t n = ((uintptr_t)c->top[bin] - (uintptr_t)b->slots) / sizeof(void *);
-        if (b->slots == NULL || n >= b->length) /* never used, or just being made longer */
-            continue;
+        size_t n = cache_count(c, bin);
         if (bin < RUN_BINS) {
             classes[bin].cached += n;
             a->cached_threads += n * run_bin_size(bin);
