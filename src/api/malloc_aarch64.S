@@ -2,13 +2,8 @@
 #include "cache/hot.h"
 #if RUNG_RESTARTABLE && defined(__aarch64__)
 
+#include "api/names.h"
 #include "chunk/window.h"
-
-#ifdef RUNG_PREFIXED
-#define NAME(f) rung_##f
-#else
-#define NAME(f) f
-#endif
 
     .macro FUNCTION name
     .balign 32
@@ -101,16 +96,8 @@ free_hit_end:
 2:  b free_slow
     .size NAME(free), . - NAME(free)
 
-#ifndef RUNG_PREFIXED
-    .globl __libc_malloc, __libc_free, cfree
-    .set __libc_malloc, malloc
-    .set __libc_free, free
-    .set cfree, free
-#endif
-    .globl own_malloc, own_free
-    .hidden own_malloc, own_free
-    .set own_malloc, NAME(malloc)
-    .set own_free, NAME(free)
+    ALIASES_OF_HITS
+    OWN_NAMES_OF_HITS
 
 #endif
     .section .note.GNU-stack, "", %progbits

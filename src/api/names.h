@@ -6,13 +6,33 @@
 #ifndef RUNG_API_NAMES_H
 #define RUNG_API_NAMES_H
 
-#include "base/compiler.h"
-
 #ifdef RUNG_PREFIXED
 #define NAME(f) rung_##f
 #else
 #define NAME(f) f
 #endif
+
+#ifdef __ASSEMBLER__
+
+/* The other names of malloc and free, where they are written in assembler. */
+#ifdef RUNG_PREFIXED
+#define ALIASES_OF_HITS
+#else
+#define ALIASES_OF_HITS                                                                            \
+    .globl __libc_malloc, __libc_free, cfree;                                                      \
+    .set __libc_malloc, malloc;                                                                    \
+    .set __libc_free, free;                                                                        \
+    .set cfree, free
+#endif
+#define OWN_NAMES_OF_HITS                                                                          \
+    .globl own_malloc, own_free;                                                                   \
+    .hidden own_malloc, own_free;                                                                  \
+    .set own_malloc, NAME(malloc);                                                                 \
+    .set own_free, NAME(free)
+
+#else
+
+#include "base/compiler.h"
 
 /* What the library itself calls: the same functions under names that nobody can interpose.  Beside
    another malloc (dlopen) the plain names lead there. */
@@ -69,4 +89,5 @@ void OWN(free)(void *mem);
 void *OWN(realloc)(void *mem, size_t req);
 void *OWN(memalign)(size_t align, size_t req);
 
+#endif
 #endif
