@@ -15,7 +15,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 from kit import ablation, contenders, export, page, plots, rounds, tables, verdict, views, workloads
-from kit.errors import Failure
+from kit.errors import Failure, not_built
 from kit.measure import Meter
 from kit.memory import figures as memory_figures, measure as memory
 from kit.progress import Progress
@@ -80,7 +80,7 @@ def parse(arguments):
 def choose_contenders(options):
     """Who runs, and who of them is the base."""
     if not options.rung.is_file() and not options.earlier:
-        raise Failure(f"there is no {options.rung}: build it first (tools/build release gcc librung.so rung benches) or give --rung")
+        raise Failure(f"{not_built(options.rung)} or give --rung")
     if options.ablation:
         return ablation.choose(options.rung), ablation.EVERYTHING
     chosen = contenders.choose(options.under, options.base, options.rung)
@@ -99,8 +99,7 @@ def say_what_there_is(options):
 def prepare(names, place, options, skipped, progress):
     """The workloads whose input is made; what cannot run here is named and left out."""
     if not (options.programs / "launch").is_file():
-        raise Failure(f"there is no {options.programs / 'launch'}: build it first (tools/deps install bench && "
-                      "tools/build release gcc librung.so rung benches)")
+        raise not_built(options.programs / 'launch')
     libc = contenders.shared_libraries().get("libc.so.6", "")
     environment = contenders.clean_environment()
     ready = []

@@ -10,7 +10,7 @@ from typing import Optional, Sequence
 from experiments import LABS
 from kit import draw, pages, terminal
 from kit.allocators import Allocator, named
-from kit.errors import CannotRun
+from kit.errors import BUILD, CannotRun
 from kit.lab import Lab
 from kit.outcome import Outcome, machine, machine_line, run_lab
 from kit.programs import SKIP_STATUS, Bench
@@ -95,7 +95,7 @@ def prepare(arguments: argparse.Namespace) -> tuple[list[Lab], list[Allocator], 
     librung = arguments.librung or built(build, "librung.so")
     bindir = arguments.bindir or built(build, "labs")
     if bindir is None:
-        raise CannotRun("the lab programs were not found: build them (tools/build release gcc librung.so rung labs) "
+        raise CannotRun(f"the lab programs were not found: build them ({BUILD}) "
                         "or name their directory with --bindir DIR")
     pictures = arguments.pictures is not None or arguments.docs is not None
     if pictures:

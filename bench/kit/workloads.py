@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import Failure
+from .errors import Failure, not_built
 
 ROOT = Path(__file__).resolve().parents[2]
 SKIPPED = 77  # a script's exit status when what it needs is not here
@@ -110,7 +110,7 @@ def prepare(workload, environment):
     source.mkdir(parents=True)
     if workload.built:
         if not os.access(workload.command[0], os.X_OK):
-            raise Failure(f"there is no {workload.command[0]}: build it first (tools/deps install bench && tools/build release gcc librung.so rung benches)")
+            raise not_built(workload.command[0])
         return None
     made = subprocess.run([workload.script, "prepare"], cwd=source, env=environment, capture_output=True, text=True)
     if made.returncode == SKIPPED:

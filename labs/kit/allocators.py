@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Mapping, Optional
 
-from .errors import CannotRun
+from .errors import BUILD, CannotRun
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ def named(text: str, librung: Optional[Path]) -> Allocator:
     if text == "rung" or text.startswith("rung:"):
         profile = text.partition(":")[2] or "glibc"
         if librung is None:
-            raise CannotRun("librung.so was not found: build it (tools/build release gcc librung.so rung) "
+            raise CannotRun(f"librung.so was not found: build it ({BUILD}) "
                                    "or name it with --librung PATH")
         if not librung.is_file():
             raise CannotRun(f"{librung} does not exist: name the library with --librung PATH")

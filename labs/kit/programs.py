@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Iterator, Optional
 
 from .allocators import Allocator, clean_environment
-from .errors import ProgramFailed, Skipped
+from .errors import BUILD, ProgramFailed, Skipped
 from .lab import Case
 
 # No lab program takes more than a few seconds; one that is still running then hangs.
@@ -125,14 +125,14 @@ class Bench:
     def toy(self, name: str) -> str:
         path = self.build / "toys" / name
         if not path.is_file():
-            raise ProgramFailed(f"{path} does not exist: build it (tools/build release gcc librung.so rung labs), or say --bindir BUILD/labs")
+            raise ProgramFailed(f"{path} does not exist: build it ({BUILD}), or say --bindir BUILD/labs")
         return str(path)
 
     def program(self, name: str) -> str:
         for directory in (self.bindir, self.bindir / "labs", self.bindir.parent / "labs"):
             if (directory / name).is_file():
                 return str(directory / name)
-        raise ProgramFailed(f"the lab program {name} is not in {self.bindir}: build it (tools/build release gcc librung.so rung labs), or say --bindir PATH")
+        raise ProgramFailed(f"the lab program {name} is not in {self.bindir}: build it ({BUILD}), or say --bindir PATH")
 
     def command(self, case: Case, env: dict[str, str]) -> list[str]:
         args = case.quick if self.quick and case.quick is not None else case.args

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 from .. import contenders, rounds
-from ..errors import Failure
+from ..errors import not_built
 from ..progress import Progress
 from . import export, scenarios, watch
 
@@ -25,7 +25,7 @@ def measure(options):
         workloads = [watch.workload(scenario, Path(place), options.programs, options.scale) for scenario in wanted]
         for workload in workloads:
             if not os.access(workload.command[0], os.X_OK):
-                raise Failure(f"there is no {workload.command[0]}: build it first (tools/deps install bench && tools/build release gcc librung.so rung benches)")
+                raise not_built(workload.command[0])
         samples = {}
         rounds.interleave(options.rounds, workloads, chosen, watch.Watcher(options.programs, options.timeout), Progress(), samples)
     return export.document(chosen, samples, options)
