@@ -241,8 +241,9 @@ static HOT void give_word(struct giving *g) {
    Returns how many they were. */
 static size_t give_to_run(struct run_bin *rb, unsigned bin, void *const *objects, size_t n) {
     struct run *r = run_of(objects[0]);
+    /* It lay in a run of the bin when it was freed.  If that is gone, all its objects came home before, this one too. */
     if (UNLIKELY(run_bin_of(objects[0]) != bin))
-        die(MSG_FREE_POINTER, objects[0], 0);
+        die(MSG_FREE_TCACHE_DOUBLE, objects[0], 0);
     const size_t count = rb->objects;
     struct giving g = {.run = r, .size = rb->size, .lowest = SIZE_MAX};
     size_t i = 0;

@@ -158,7 +158,8 @@ static void test_blocks_have_a_budget_of_their_own(void **state) {
     for (int i = 0; i < 6; i++)
         for (unsigned bin = 0; bin < BLOCK_BINS; bin++)
             swing(block_bin_size(bin), 40, 1);
-    assert_in_range(mine()->spent[1], BUDGET / 2, BUDGET);
+    size_t own = single_threaded() ? BUDGET : BUDGET / 16; /* a sanitizer has a thread, and then a seat has its share */
+    assert_in_range(mine()->spent[1], own / 2, own);
     assert_int_equal(mine()->spent[0], 0);
     swing(64, 3000, 9);
     assert_int_equal(cap_of(run_bin_of_request(64)), 1023);
